@@ -82,6 +82,22 @@ describe('usage', () => {
     expect(complaints()).toEqual([])
   })
 
+  test('adds up what requests named in X-Budget-Scope', async () => {
+    const { web } = await busyOwner()
+    for (const scope of ['customer_7', 'customer_7', 'customer_8'])
+      await dashboard.as(web.secret, SEARCH, { headers: { 'x-budget-scope': scope } })
+    const { page, complaints } = await dashboard.visit('/usage?range=24h&group=scope')
+    const groups = page.getByRole('table', { name: 'Usage by scope' })
+    await groups.getByRole('row').filter({ hasText: 'customer_7' }).getByText('$0.01').waitFor()
+    await groups.getByRole('row').filter({ hasText: 'Total' }).getByText('$0.015').waitFor()
+    expect(await groups.getByRole('button', { name: /customer/ }).count()).toBe(0)
+    await page.getByText('Show as table').click()
+    await page.getByRole('table', { name: 'Spend by scope' }).getByText('All requests').waitFor()
+    await fits(page, 'usage-scopes')
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
   test('a group leads to its requests, a request to all its details', async () => {
     const { worker } = await busyOwner()
     const { page, complaints } = await dashboard.visit('/usage?range=24h&group=status')

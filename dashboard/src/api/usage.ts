@@ -18,7 +18,7 @@ export interface UsageParams {
   readonly group_by?: UsageGrouping | undefined
 }
 
-export type UsageGrouping = 'key' | 'operation' | 'status' | 'model' | 'tag'
+export type UsageGrouping = 'key' | 'operation' | 'status' | 'model' | 'tag' | 'scope'
 export type UsageFilter = Pick<UsageParams, 'key' | 'tag' | 'operation' | 'status' | 'model'>
 
 export const VIEWER_TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -62,7 +62,8 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
   // One tag can be asked for, not two: with a filter by tag, what another of its keys' tags has in common with it is in the table only.
   const isDrawn = ({ name }: UsageGroup) =>
     name !== NO_MODEL && (by !== 'tag' || filter.tag === undefined || name === filter.tag)
-  const largest = groups.filter(isDrawn).slice(0, MAX_SERIES)
+  // Calls cannot be filtered by scope: the chart has their sum, and the table the scopes.
+  const largest = by === 'scope' ? [] : groups.filter(isDrawn).slice(0, MAX_SERIES)
   const each = useQueries({
     queries: largest.map(({ name }) => usageQuery(usageParams(span, { ...filter, ...groupFilter(by, String(name)) }))),
   })
@@ -76,15 +77,16 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
   const name = others.length === 1 && others[0]?.name === NO_MODEL ? NO_MODEL : null
   // Groups by tag overlap: the rest is no difference.
   const rest =
-    others.length > 0 && (by !== 'tag' || drawn.length === 0)
+    (by === 'scope' || others.length > 0) && (by !== 'tag' || drawn.length === 0)
       ? [{ name, buckets: buckets.map((sums, at) => without(sums, drawn, at)) }]
       : []
   const isWhole = each.every(({ data }) => data !== undefined)
   return { total, groups, others, buckets, series: isWhole ? [...drawn, ...rest] : null }
 }
 
-/** The filter that selects one group. */
+/** The filter that selects one group; none for a scope. */
 export function groupFilter(by: UsageGrouping, name: string): UsageFilter {
+  if (by === 'scope') return {}
   if (by === 'key') return { key: name }
   if (by === 'operation') return { operation: name }
   if (by === 'tag') return { tag: name }

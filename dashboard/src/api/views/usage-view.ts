@@ -24,7 +24,7 @@ export interface UsageView {
 }
 
 export const RANGES = ['1h', '24h', 'today', 'yesterday', '7d', '30d', 'month', 'last_month', '90d', 'custom'] as const
-export const GROUPS = ['key', 'tag', 'operation', 'status', 'model'] as const
+export const GROUPS = ['key', 'tag', 'operation', 'status', 'model', 'scope'] as const
 export const MEASURES = ['spend', 'requests', 'errors', 'tokens', 'input', 'output', 'cached'] as const
 export const TABS = ['chart', 'models', 'latency', 'errors', 'requests'] as const
 

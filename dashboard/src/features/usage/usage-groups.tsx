@@ -27,6 +27,8 @@ export function UsageGroups({ groups, whole, by, label, onNarrow, empty }: Usage
       cell: ({ name }) =>
         name === NO_MODEL ? (
           TEXT.noGroup[by === 'tag' ? 'tag' : 'model']
+        ) : by === 'scope' ? (
+          <Name wide>{String(name)}</Name>
         ) : (
           <GroupName label={label(String(name))} onNarrow={() => onNarrow(groupFilter(by, String(name)))} />
         ),

@@ -30,7 +30,8 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
     view.group === 'key' ? keyLabel(name) : view.group === 'operation' ? operationLabel(name) : name
   const named = (name: string) =>
     name === NO_MODEL ? TEXT.noGroup[view.group === 'tag' ? 'tag' : 'model'] : label(name)
-  const names = (series ?? []).map(({ name }) => (name === null ? CHART_TEXT.other : named(name)))
+  const rest = view.group === 'scope' ? TEXT.allRequests : CHART_TEXT.other
+  const names = (series ?? []).map(({ name }) => (name === null ? rest : named(name)))
   const slots = chartSlots(
     buckets,
     (at) => (series ?? []).map(({ buckets: sums }) => measureValue(view.measure, sums[at])),
@@ -58,6 +59,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
           />
         )}
         {view.group === 'tag' && <p className="small text-muted">{TEXT.tagsOverlap}</p>}
+        {view.group === 'scope' && <p className="small text-muted">{TEXT.scopesText}</p>}
       </Card>
       <Card title={TEXT.groupsTable} flush>
         <UsageGroups
