@@ -18,7 +18,8 @@ export const USAGE_TEXT = {
   group: 'Group by',
   groups: { key: 'Key or app', tag: 'Tag', operation: 'Endpoint', status: 'Status', model: 'Model', scope: 'Scope' },
   allRequests: 'All requests',
-  scopesText: 'Scopes are what charged requests named in X-Budget-Scope, over whole days in UTC: at most 1,000 of them.',
+  scopesText:
+    'Scopes are what charged requests named in X-Budget-Scope, over whole days in UTC: at most 1,000 of them.',
   compare: 'Compare with previous',
   step: 'Bars',
   steps: { '1m': 'Per minute', '1h': 'Per hour', '1d': 'Per day' },
