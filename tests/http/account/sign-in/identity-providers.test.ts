@@ -5,6 +5,7 @@ import type { IdentityList } from '../../../../server/http/account/identity-reco
 import { totp } from '../../../support/agents/totp'
 import { CLIENT, type Claims, GithubDouble, OidcIssuer } from '../../../support/doubles/oidc-issuer'
 import { type Harness, openHarness } from '../../../support/harness'
+import { openMailbox } from '../../../support/mailbox'
 import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
 
 const TENANT = '11111111-2222-3333-4444-555555555555'
@@ -28,6 +29,21 @@ function reaching(hosts: Readonly<Record<string, () => string>>): OutboundFetch 
   }
 }
 
+const settings = () => ({
+  SIGN_IN_ALLOW_PRIVATE: 'true',
+  SIGN_IN_OIDC_ISSUER: issuer.issuer,
+  SIGN_IN_OIDC_CLIENT_ID: CLIENT.id,
+  SIGN_IN_OIDC_CLIENT_SECRET: CLIENT.secret,
+  SIGN_IN_OIDC_NAME: 'Example ID',
+  SIGN_IN_MICROSOFT_CLIENT_ID: CLIENT.id,
+  SIGN_IN_MICROSOFT_CLIENT_SECRET: CLIENT.secret,
+  SIGN_IN_MICROSOFT_TENANTS: TENANT,
+  SIGN_IN_GITHUB_CLIENT_ID: CLIENT.id,
+  SIGN_IN_GITHUB_CLIENT_SECRET: CLIENT.secret,
+  SIGN_IN_GITHUB_URL: github.double.url,
+  TRUSTED_PROXIES: '127.0.0.1',
+})
+
 let issuer: OidcIssuer
 let entra: OidcIssuer
 let github: GithubDouble
@@ -38,20 +54,7 @@ beforeAll(async () => {
   github = new GithubDouble()
   gateway = await openHarness({
     outbound: reaching({ 'login.microsoftonline.com': () => entra.double.url }),
-    env: {
-      SIGN_IN_ALLOW_PRIVATE: 'true',
-      SIGN_IN_OIDC_ISSUER: issuer.issuer,
-      SIGN_IN_OIDC_CLIENT_ID: CLIENT.id,
-      SIGN_IN_OIDC_CLIENT_SECRET: CLIENT.secret,
-      SIGN_IN_OIDC_NAME: 'Example ID',
-      SIGN_IN_MICROSOFT_CLIENT_ID: CLIENT.id,
-      SIGN_IN_MICROSOFT_CLIENT_SECRET: CLIENT.secret,
-      SIGN_IN_MICROSOFT_TENANTS: TENANT,
-      SIGN_IN_GITHUB_CLIENT_ID: CLIENT.id,
-      SIGN_IN_GITHUB_CLIENT_SECRET: CLIENT.secret,
-      SIGN_IN_GITHUB_URL: github.double.url,
-      TRUSTED_PROXIES: '127.0.0.1',
-    },
+    env: settings(),
   })
 })
 afterAll(async () => {
@@ -73,7 +76,10 @@ class Browser {
   private readonly jar = new Map<string, string>()
   private readonly address = `10.2.0.${++people}`
 
-  constructor(cookie = '') {
+  private readonly where: Harness
+
+  constructor(cookie = '', where = gateway) {
+    this.where = where
     for (const pair of cookie.split('; ').filter(Boolean)) this.keep(pair)
   }
 
@@ -89,7 +95,7 @@ class Browser {
   }
 
   async send(path: string, body?: unknown): Promise<Response> {
-    const answer = await gateway.call(path, {
+    const answer = await this.where.call(path, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         cookie: this.cookie,
@@ -329,6 +335,25 @@ describe('an identity of an OpenID Connect issuer', () => {
     expect(await refusalOf(refused)).toMatchObject({ code: 'provider_unavailable' })
     expect(gateway.logged.join()).toContain('sign-in with Microsoft')
   })
+})
+
+test('only a verified address is a confirmed one, where the gateway sends mail', async () => {
+  const mailbox = await openMailbox()
+  const strict = await openHarness({
+    env: { ...settings(), SMTP_URL: mailbox.url, MAIL_FROM: 'Gateway <gateway@example.com>' },
+  })
+  issuer.person = person()
+  const confirmed = new Browser('', strict)
+  expect(await confirmed.signIn()).toBe('/welcome')
+  expect(await (await confirmed.send('/api/account')).text()).toContain('2000000')
+  issuer.person = person({ email_verified: false })
+  const other = new Browser('', strict)
+  const mail = mailbox.next()
+  expect((await other.signIn()).toLowerCase()).toContain('error=email_not_confirmed')
+  expect(await other.email()).toBeNull()
+  expect((await mail).to).toBe(String(issuer.person['email']))
+  await closeReconciled(strict)
+  await mailbox.close()
 })
 
 describe('other providers', () => {
