@@ -34,6 +34,52 @@ describe('the most seconds of a file', () => {
     expect(soundSeconds(new Uint8Array(Buffer.from('RIFFxxxxWAVEdata')))).toBe(null)
   })
 
+  test('of WAV are not shortened by numbers that decoders ignore, nor by a second format', () => {
+    // A-law that states 65,528 bits, and PCM of so many.
+    expect(wav([6, 1, 8000, 8000, 65_528])).toBe(2)
+    expect(wav([1, 1, 8000, 100_000_000, 65_528])).toBe(null)
+    // 64 bits, of which 8 are valid.
+    const extended = Buffer.alloc(60)
+    extended.write('RIFFxxxxWAVEfmt ')
+    extended.writeUInt32LE(40, 16)
+    for (const [at, value] of [
+      [20, 0xfffe],
+      [22, 1],
+      [34, 64],
+      [38, 8],
+      [44, 1],
+    ] as const)
+      extended.writeUInt16LE(value, at)
+    extended.writeUInt32LE(8000, 24)
+    expect(soundSeconds(Buffer.concat([extended, Buffer.from('data....'), Buffer.alloc(16_000)]))).toBeCloseTo(2, 2)
+    const format = Buffer.alloc(24)
+    for (const [at, value] of [
+      [8, 1],
+      [10, 1],
+      [12, 8000],
+      [22, 8],
+    ] as const)
+      format.writeUInt16LE(value, at)
+    format.write('fmt ')
+    format.writeUInt32LE(16, 4)
+    const file = (...chunks: Buffer[]) =>
+      soundSeconds(
+        Buffer.concat([Buffer.from('RIFFxxxxWAVE'), ...chunks, Buffer.from('data....'), Buffer.alloc(16_000)]),
+      )
+    expect(file(format)).toBe(2)
+    expect(file(format, format)).toBe(null)
+    expect(file(...Array.from({ length: 100 }, () => Buffer.from('LIST\0\0\0\0')), format)).toBe(null)
+  })
+
+  test('of MP3 are not shortened by a tag or by frames that decoders do not follow', () => {
+    // The size has digits above 127: decoders read on behind the first ten bytes.
+    const tag = [...Buffer.from('ID3'), 3, 0, 0, 0x80, 0, 0x81, 0, ...Array.from({ length: 128 }, () => 0xff)]
+    expect(mp3(...tag, ...frames(10))).toBe(null)
+    // The second frame is of 48 kHz.
+    const other = [0xff, 0xfb, 0x94, 0x00, ...Array.from({ length: 380 }, () => 0)]
+    expect(mp3(...FRAME, ...other)).toBeCloseTo(1152 / 44_100 + 0.384, 6)
+  })
+
   test('of MP3 are those of its frames; what is no frame counts at the lowest rate', () => {
     const seconds = 1152 / 44_100
     expect(mp3(...frames(10))).toBeCloseTo(10 * seconds, 6)

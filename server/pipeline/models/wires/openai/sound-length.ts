@@ -1,6 +1,8 @@
 /** Formats of WAV whose bytes tell how long they last: PCM, floats, A-law, mu-law. */
 const PLAIN_FORMATS: ReadonlySet<number> = new Set([1, 3, 6, 7])
 const EXTENSIBLE = 0xfffe
+/** Before the samples. Files have a handful. */
+const MAX_CHUNKS = 32
 /** MP3 has no lower rate than 8 kbit/s. */
 const LEAST_MP3_BYTES_PER_SECOND = 1000
 
@@ -11,7 +13,7 @@ const LEAST_MP3_BYTES_PER_SECOND = 1000
 export function soundSeconds(bytes: Uint8Array): number | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (textAt(bytes, 0) === 'RIFF' && textAt(bytes, 8) === 'WAVE') return wavSeconds(bytes, view)
-  const start = textAt(bytes, 0).startsWith('ID3') ? tagBytes(bytes) : 0
+  const start = textAt(bytes, 0).startsWith('ID3') ? tagEnd(bytes) : 0
   return frameAt(bytes, start) === null ? null : mp3Seconds(bytes, start)
 }
 
@@ -19,31 +21,43 @@ function textAt(bytes: Uint8Array, at: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + 4))
 }
 
-/** All that follows the format counts as samples, whatever length its chunks state. */
+/** All that follows the format counts as samples, whatever length its chunks state. Null with two formats: decoders choose differently. */
 function wavSeconds(bytes: Uint8Array, view: DataView): number | null {
-  for (let at = 12; at + 32 <= bytes.length; ) {
+  let seconds: number | null = null
+  for (let at = 12, chunks = 0; at + 8 <= bytes.length && chunks < MAX_CHUNKS; chunks++) {
+    const name = textAt(bytes, at)
+    if (name === 'data') return seconds
     const size = view.getUint32(at + 4, true)
-    if (textAt(bytes, at) === 'data') return null
-    if (textAt(bytes, at) !== 'fmt ') {
-      at += 8 + size + (size % 2)
-      continue
+    if (name === 'fmt ') {
+      const perSecond: number = seconds === null && at + 48 <= bytes.length ? bytesPerSecond(view, at + 8, size) : 0
+      if (perSecond === 0) return null
+      seconds = Math.max(0, bytes.length - (at + size + 16)) / perSecond
     }
-    const stated = view.getUint16(at + 8, true)
-    const format =
-      stated === EXTENSIBLE && size >= 40 && at + 34 <= bytes.length ? view.getUint16(at + 32, true) : stated
-    const [channels, rate] = [view.getUint16(at + 10, true), view.getUint32(at + 12, true)]
-    const perSecond = (channels * rate * view.getUint16(at + 22, true)) / 8
-    if (!PLAIN_FORMATS.has(format) || perSecond === 0) return null
-    const samples = Math.max(0, bytes.length - (at + size + 16))
-    return samples / Math.min(perSecond, view.getUint32(at + 16, true) || perSecond)
+    at += 8 + size + (size % 2)
   }
   return null
 }
 
-/** The length of an ID3 tag, which decoders skip. */
-function tagBytes(bytes: Uint8Array): number {
-  const digit = (at: number) => (bytes[at] ?? 0) & 0x7f
-  return 10 + digit(6) * 0x200000 + digit(7) * 0x4000 + digit(8) * 0x80 + digit(9)
+/** The least that any of the numbers of a format allows; 0 if they do not tell. */
+function bytesPerSecond(view: DataView, at: number, size: number): number {
+  const stated = view.getUint16(at, true)
+  const isExtended = stated === EXTENSIBLE && size >= 40
+  const format = isExtended ? view.getUint16(at + 24, true) : stated
+  const [channels, rate] = [view.getUint16(at + 2, true), view.getUint32(at + 4, true)]
+  const bits = view.getUint16(at + 14, true)
+  const valid = isExtended ? view.getUint16(at + 18, true) || bits : bits
+  // A-law and mu-law have 8 bits, whatever they state.
+  const width = format >= 6 ? 8 : Math.min(bits, valid)
+  if (!PLAIN_FORMATS.has(format) || width > 64) return 0
+  const frame = Math.min((channels * width) / 8, view.getUint16(at + 12, true) || Number.POSITIVE_INFINITY)
+  return Math.min(frame * rate, view.getUint32(at + 8, true) || Number.POSITIVE_INFINITY)
+}
+
+/** Where an ID3 tag ends, which decoders skip; they do not skip one that is not valid. */
+function tagEnd(bytes: Uint8Array): number {
+  const [major = 0xff, minor = 0xff, , ...digits] = bytes.subarray(3, 10)
+  if (major === 0xff || minor === 0xff || digits.some((digit) => digit > 0x7f)) return 0
+  return digits.reduce((sum, digit) => sum * 0x80 + digit, 0) + 10
 }
 
 const KBITS = [
@@ -71,11 +85,18 @@ function frameAt(bytes: Uint8Array, at: number): Frame | null {
   return { bytes: Math.floor((samples * kbits * 125) / rate) + ((rates >> 1) & 1), seconds: samples / rate }
 }
 
-/** Its frames, one after the other. What follows a gap counts at the lowest rate, since a decoder may find frames there. */
+/** What the frames of one file have in common: a decoder looks for others where it changes. */
+function kindAt(bytes: Uint8Array, at: number): number {
+  const [head = 0, rates = 0, mode = 0] = bytes.subarray(at + 1, at + 4)
+  return ((head & 0xfe) << 16) | ((rates & 0x0c) << 8) | (mode & 0xcf)
+}
+
+/** Its frames, one after the other. What follows a gap, or frames of another kind, counts at the lowest rate, since a decoder may find frames there. */
 function mp3Seconds(bytes: Uint8Array, start: number): number {
+  const kind = kindAt(bytes, start)
   let seconds = 0
   let at = start
-  for (let frame = frameAt(bytes, at); frame !== null; frame = frameAt(bytes, at)) {
+  for (let frame = frameAt(bytes, at); frame !== null && kindAt(bytes, at) === kind; frame = frameAt(bytes, at)) {
     at += frame.bytes
     seconds += frame.seconds
   }
