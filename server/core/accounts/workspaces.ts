@@ -5,14 +5,14 @@ import type { Budget } from '../credentials/api-key'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure } from '../failure'
 import type { AccountId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
 import { err, ok, type Result } from '../result'
 import { type Account, staffRole } from './account'
 import type { AppGrants } from './app-grants'
 import type { AcceptRefusal, Identity, InviteRefusal, ReadInvitation } from './identity'
 import type { KeysOfLeaver, MemberKeys } from './member-keys'
-import type { Invitation, Member, MemberStore } from './members'
-import type { ActingMember } from './roles'
-import { mayDo, type Role } from './roles'
+import { type Invitation, type Member, type MemberStore, roleIn } from './members'
+import { type ActingMember, mayDo, type Right, type Role } from './roles'
 import type { AccountStore } from './store'
 import type { Submitted } from './submitted'
 
@@ -69,9 +69,13 @@ const ACCEPT_REFUSALS: Readonly<Record<AcceptRefusal, Failure>> = {
   too_many_members: failure('limit_reached', 'This workspace has as many members as it can have.'),
 }
 
-/** People of a workspace: invites, changes and removes them. When a promise resolves, the change applies to the next request. */
+/**
+ * People of a workspace: invites, changes and removes them. When a promise resolves, the change applies to the next request. Changes of one
+ * workspace's members run one at a time, each with the role that its actor has by then.
+ */
 export class Workspaces {
   private readonly parts: Parts
+  private readonly mutex = new KeyedMutex()
 
   constructor(parts: Parts) {
     this.parts = parts
@@ -125,7 +129,11 @@ export class Workspaces {
     return accepted
   }
 
-  async setRole(by: WorkspaceActor, id: string, role: Role): Promise<Result<Member, Failure>> {
+  setRole(by: WorkspaceActor, id: string, role: Role): Promise<Result<Member, Failure>> {
+    return this.inTurn(by, 'members:write', () => this.giveRole(by, id, role))
+  }
+
+  private async giveRole(by: WorkspaceActor, id: string, role: Role): Promise<Result<Member, Failure>> {
     const member = await this.member(by.accountId, id)
     if (!member) return err(NO_SUCH_MEMBER)
     if (member.role === 'owner')
@@ -138,27 +146,41 @@ export class Workspaces {
   }
 
   /** Also to leave. Ends the member's apps here and says what becomes of the keys that the member made. */
-  async remove(by: WorkspaceActor, id: string, keys: KeysOfLeaver): Promise<Result<Member, Failure>> {
-    const { accountId, member: self, actor } = by
+  remove(by: WorkspaceActor, id: string, keys: KeysOfLeaver): Promise<Result<Member, Failure>> {
+    return this.inTurn(by, null, (role) => this.end(by, role, id, keys))
+  }
+
+  private async end(by: WorkspaceActor, role: Role, id: string, keys: KeysOfLeaver): Promise<Result<Member, Failure>> {
+    const { accountId, member: self } = by
     const member = await this.member(accountId, id)
     if (!member) return err(NO_SUCH_MEMBER)
     const isSelf = member.userId === self.userId
-    if (!isSelf && !mayDo(self.role, 'members:write'))
-      return err(failure('insufficient_permissions', `Your role in this workspace, ${self.role}, does not allow this.`))
+    if (!isSelf && !mayDo(role, 'members:write')) return err(notAllowed(role))
     if (member.role === 'owner') return err(OWNER_STAYS)
     const heir = keys === 'disable' ? null : await this.heirOf(accountId, keys.to, member)
     if (heir && !heir.ok) return heir
+    const left = heir ? { to: heir.value } : 'disable'
+    // First, so that no crash leaves the keys of somebody who is no member any more, and again for what was made meanwhile.
+    await this.endAccess(by, member, left)
     await this.parts.identity.workspaces.remove(by.headers, { accountId, id, isSelf })
     await this.changed(by, member, isSelf ? 'member.leave' : 'member.remove', {
       keys: keys === 'disable' ? keys : 'given',
     })
-    await this.parts.appGrants.disconnectAll(accountId, member.userId, actor)
-    await this.parts.memberKeys.leave({ accountId, actor }, member.userId, heir ? { to: heir.value } : 'disable')
+    await this.endAccess(by, member, left)
     return ok(member)
   }
 
+  private async endAccess({ accountId, actor }: WorkspaceActor, { userId }: Member, keys: KeysOfLeaver): Promise<void> {
+    await this.parts.appGrants.disconnectAll(accountId, userId, actor)
+    await this.parts.memberKeys.leave({ accountId, actor }, userId, keys)
+  }
+
   /** Makes another member the owner; the owner stays as an admin. */
-  async handOver(by: WorkspaceActor, id: string): Promise<Result<Member, Failure>> {
+  handOver(by: WorkspaceActor, id: string): Promise<Result<Member, Failure>> {
+    return this.inTurn(by, 'workspace:own', () => this.makeOwner(by, id))
+  }
+
+  private async makeOwner(by: WorkspaceActor, id: string): Promise<Result<Member, Failure>> {
     const { accountId, account, member: self } = by
     const member = await this.member(accountId, id)
     if (!member || member.role === 'owner') return err(NO_SUCH_MEMBER)
@@ -194,9 +216,11 @@ export class Workspaces {
   }
 
   /** Gives a key to another member, or with null to the workspace. */
-  async giveKey(by: WorkspaceActor, id: string, to: string | null): Promise<Result<null, Failure>> {
-    const heir = await this.heirOf(by.accountId, to, null)
-    return heir.ok ? this.parts.memberKeys.giveKey(ofActor(by), id, heir.value) : heir
+  giveKey(by: WorkspaceActor, id: string, to: string | null): Promise<Result<null, Failure>> {
+    return this.inTurn(by, 'members:write', async () => {
+      const heir = await this.heirOf(by.accountId, to, null)
+      return heir.ok ? this.parts.memberKeys.giveKey(ofActor(by), id, heir.value) : heir
+    })
   }
 
   private async setDefaultBudgets(
@@ -215,6 +239,18 @@ export class Workspaces {
   async rename({ accountId, actor }: WorkspaceActor, name: string): Promise<void> {
     const audit = auditEntry({ at: this.parts.clock.now(), actor, accountId, action: 'workspace.rename' })
     await this.parts.members.rename(accountId, name, audit)
+  }
+
+  private inTurn<T>(
+    { accountId, member }: WorkspaceActor,
+    right: Right | null,
+    act: (role: Role) => Promise<Result<T, Failure>>,
+  ): Promise<Result<T, Failure>> {
+    return this.mutex.take(accountId, async () => {
+      const role = roleIn(await this.parts.members.of(member.userId), accountId)
+      if (role === null || (right !== null && !mayDo(role, right))) return err(notAllowed(role))
+      return act(role)
+    })
   }
 
   /** The user id of who gets the keys; null for the workspace. */
@@ -253,4 +289,12 @@ export class Workspaces {
   ): Promise<void> {
     return this.parts.audit.write(auditEntry({ at: this.parts.clock.now(), actor, accountId, action, detail, before }))
   }
+}
+
+function notAllowed(role: Role | null): Failure {
+  const rule =
+    role === null
+      ? 'You are no longer a member of this workspace.'
+      : `Your role in this workspace, ${role}, does not allow this.`
+  return failure('insufficient_permissions', rule)
 }

@@ -229,6 +229,28 @@ describe('a member who leaves', () => {
   })
 })
 
+describe('changes of members at the same time', () => {
+  test('leave one owner: a workspace is handed over once, and nobody changes or removes the new owner', async () => {
+    const first = await gateway.owner()
+    const people = [await joined(first, 'admin'), await joined(first, 'admin'), await joined(first, 'admin')]
+    const [second, third, fourth] = await Promise.all(
+      people.map(async ({ email }) => (await membersOf(first)).find((one) => one.email === email)!),
+    )
+    const answers = await Promise.all([
+      first.api(`/api/members/${second!.id}/hand-over`, {}),
+      first.api(`/api/members/${third!.id}/hand-over`, {}),
+      people[2]!.api(`/api/members/${second!.id}`, { role: 'viewer' }, 'PATCH'),
+      people[2]!.api(`/api/members/${second!.id}/remove`, {}),
+      first.api(`/api/members/${second!.id}`, { role: 'viewer' }, 'PATCH'),
+      first.api(`/api/members/${fourth!.id}/remove`, {}),
+    ])
+    expect(answers.filter(({ status }) => status >= 500)).toEqual([])
+    const roles = (await membersOf(people[1]!)).map(({ role }) => role)
+    expect(roles.filter((role) => role === 'owner')).toHaveLength(1)
+    expect(answers[1]!.status).toBe(403)
+  })
+})
+
 describe('a role that changes', () => {
   test('binds the next request; nobody changes the own or the owner’s', async () => {
     const person = await joined(owner, 'viewer')
