@@ -180,6 +180,12 @@ describe('commands', () => {
     const listed = await cli.run('keys', 'list')
     expect(listed.out).not.toContain(id)
     expect((await cli.run('keys', 'list', '--status', 'revoked')).out).toContain(id)
+    await cli.run('keys', 'create', 'budgeted', '--budget', '50/month', '--budget', '0.5/day')
+    const { key: budgeted } = JSON.parse((await cli.run('keys', 'show', 'budgeted', '--json')).out)
+    expect(budgeted.budgets).toMatchObject([
+      { limit_usd: 0.5, period: 'day' },
+      { limit_usd: 50, period: 'month' },
+    ])
     await cli.run('keys', 'create', 'tagged', '--tag', 'team a', '--tag', 'production')
     expect((await cli.run('keys', 'show', 'tagged')).out).toContain('["team a","production"]')
     expect((await cli.run('keys', 'list', '--tag', 'team a')).out).toContain('tagged')
@@ -252,6 +258,7 @@ describe('exit codes', () => {
       ['keys', 'create'],
       ['keys', 'limit', 'a', 'lots'],
       ['keys', 'create', 'x', '--limit', '-1'],
+      ['keys', 'create', 'x', '--budget', '5/year'],
       ['keys', 'create', 'x', '--expires', 'soon'],
       ['search', 'videos', 'x'],
       ['search', 'images'],

@@ -4,7 +4,7 @@ import type { JournalRecord } from '../../server/core/ledger/journal'
 import { micros } from '../../server/core/money'
 import type { RandomJournal } from './random-journal'
 
-export const DAY = 86_400_000
+const DAY = 86_400_000
 export const MIDNIGHT = Date.UTC(2026, 10, 22)
 export const dayOf = (at: number) => Math.floor(at / DAY) * DAY
 const atOf = ({ call, undoes }: JournalRecord) => (call ?? undoes)?.at ?? 0

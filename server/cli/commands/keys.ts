@@ -9,6 +9,7 @@ import type { Terminal } from '../terminal'
 
 const FLAGS = {
   limit: { type: 'string' },
+  budget: { type: 'string', multiple: true },
   ip: { type: 'string', multiple: true },
   expires: { type: 'string' },
   set: { type: 'string', multiple: true },
@@ -26,8 +27,9 @@ export const KEYS: Command = {
   usage: `COMMAND
 
   list [--status STATUS] [--tag TAG]      list keys; STATUS is active, disabled, expired, exhausted or revoked
-  create NAME [--limit USD] [--ip ADDRESS]... [--tag TAG]... [--expires TIME] [--set SETTING=VALUE]...
-                                          create a key; its secret is printed once, alone on standard output
+  create NAME [--limit USD] [--budget USD/PERIOD]... [--ip ADDRESS]... [--tag TAG]... [--expires TIME]
+         [--set SETTING=VALUE]...         create a key; its secret is printed once, alone on standard output. PERIOD is
+                                          day, week or month, in the time zone of this computer
   show KEY                                show a key
   rotate KEY [--grace SECONDS | --leaked] create a replacement; the old key works for another day, for SECONDS,
                                           or with --leaked not at all
@@ -67,11 +69,12 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
       printed(terminal, values, { keys }, () => listing(keys))
     }
   },
-  create(rest, { limit, ip, tag, expires, set = [] }) {
+  create(rest, { limit, budget, ip, tag, expires, set = [] }) {
     const { name } = words('keys create', rest, ['name'])
     const body = {
       name,
       ...(limit !== undefined && { spending_limit: limitIn(limit) }),
+      ...(budget !== undefined && { budgets: budget.map(budgetIn) }),
       ...(ip !== undefined && { allowed_ips: ip }),
       ...(tag !== undefined && { tags: tag }),
       ...(expires !== undefined && { expires_at: timeIn(expires) }),
@@ -229,6 +232,13 @@ function limitIn(text: string): number | null {
   if (!/^\d{1,7}(\.\d{1,6})?$/.test(text))
     throw new UsageError(`a limit must be an amount of USD such as 5 or 0.25, or none, not "${text}"`)
   return Number(text)
+}
+
+function budgetIn(text: string) {
+  const [, amount, period] = /^(\d{1,7}(?:\.\d{1,6})?)\/(day|week|month)$/.exec(text) ?? []
+  if (amount === undefined)
+    throw new UsageError(`--budget must be an amount of USD per day, week or month such as 5/day, not "${text}"`)
+  return { limit_usd: Number(amount), period, timezone: Intl.DateTimeFormat().resolvedOptions().timeZone }
 }
 
 function timeIn(text: string): string {
