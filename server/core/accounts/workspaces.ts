@@ -110,22 +110,24 @@ export class Workspaces {
   }
 
   async accept(
-    user: { readonly userId: string; readonly actor: Actor },
+    user: { readonly userId: string; readonly email: string; readonly actor: Actor },
     headers: Headers,
     secret: string,
   ): Promise<Result<AccountId, Failure>> {
     const { members, identity, audit, clock } = this.parts
     const found = await identity.workspaces.invitation(secret)
-    const isMember = found && (await members.of(user.userId)).some(({ accountId }) => accountId === found.accountId)
+    if (!found) return err(ACCEPT_REFUSALS.unknown)
+    const { accountId, role, email } = found
+    const isMember = (await members.of(user.userId)).some((one) => one.accountId === accountId)
     if (isMember) return err(ACCEPT_REFUSALS.already_member)
+    if (email !== user.email.toLowerCase()) return err(ACCEPT_REFUSALS.other_address)
+    // First, so that nothing is spent without them.
+    await this.setDefaultBudgets(accountId, user)
     const accepted = await identity.workspaces.accept(headers, secret)
     if (!accepted.ok) return err(ACCEPT_REFUSALS[accepted.error])
     members.changed(user.userId)
-    await this.setDefaultBudgets(accepted.value, user)
-    const detail = { role: found?.role ?? null }
-    await audit.write(
-      auditEntry({ at: clock.now(), actor: user.actor, accountId: accepted.value, action: 'member.join', detail }),
-    )
+    const detail = { role }
+    await audit.write(auditEntry({ at: clock.now(), actor: user.actor, accountId, action: 'member.join', detail }))
     return accepted
   }
 
