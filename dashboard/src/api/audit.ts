@@ -1,9 +1,9 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
-import type { AuditRecord, OperatorAuditRecord } from '../../../server/http/audit/record.ts'
+import type { AuditRecord } from '../../../server/http/audit/record.ts'
 import { api, defined, unwrap } from './client/client.ts'
 
 /** As an owner or an operator sees it. */
-export type AuditEntry = AuditRecord & Partial<Pick<OperatorAuditRecord, 'actor_email'>>
+export type AuditEntry = AuditRecord
 
 /** Which entries. `account` is for operators. */
 export interface AuditFilter {

@@ -15,7 +15,7 @@ export const AUDIT_TEXT = {
     ip: 'Source IP',
   },
   actorFilter: 'Who',
-  actors: { owner: 'Owner', app: 'App', operator: 'Operator', system: 'Gateway' },
+  actors: { owner: 'Member', app: 'App', operator: 'Operator', system: 'Gateway' },
   commandLine: 'Command line',
   allActors: 'Everyone',
   actionFilter: 'Action',

@@ -1,8 +1,9 @@
 import { AUDIT_TEXT as TEXT } from '../messages/audit.ts'
 
-/** The author of a change. Operators see the operator's email address, or else the id. */
+/** The author of a change: members see each other's email addresses, operators also those of operators, or else their ids. */
 export function Actor({ kind, id, email }: ActorProps) {
-  const who = kind !== 'operator' || id === null ? null : id === 'console' ? TEXT.commandLine : (email ?? id)
+  const operator = id === 'console' ? TEXT.commandLine : (email ?? id)
+  const who = kind === 'operator' ? operator : (email ?? null)
   return (
     <span className="grid">
       <span>{TEXT.actors[kind]}</span>
@@ -14,6 +15,5 @@ export function Actor({ kind, id, email }: ActorProps) {
 type ActorProps = {
   kind: keyof typeof TEXT.actors
   id: string | null
-  /** Only in what operators see. */
   email?: string | null | undefined
 }

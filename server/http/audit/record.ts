@@ -29,6 +29,10 @@ export const AuditRecord = named(
       'Who did it: the owner, an app of the owner, an operator of the gateway, or the gateway itself.',
     ),
     actor_id: orNull(text('Id of the user or app. Null for an operator, unless an operator asks.')),
+    actor_email: orNull(
+      text('The email address of the member, or for operators that of the operator.'),
+      'a program, or somebody who is gone',
+    ),
     ip: orNull(text('The IP address it came from. Null for an operator, unless an operator asks.')),
     account_id: orNull(text('The account it concerns; null if it concerns the whole gateway.')),
     key_id: orNull(text('The key it concerns.')),
@@ -47,29 +51,26 @@ export const AuditPage = named(
 )
 export type AuditPage = Static<typeof AuditPage>
 
-/** Operators see, too, which of them it was. */
-export interface OperatorAuditRecord extends AuditRecord {
-  /** Null for others than operators, for the command line, and where it is not known. */
-  readonly actor_email: string | null
-}
-
-export interface OperatorAuditPage extends Omit<AuditPage, 'entries'> {
-  readonly entries: readonly OperatorAuditRecord[]
+/** An entry with the address of the person who acted; null for a program, the command line, and somebody who is gone. */
+export interface SignedEntry extends AuditEntry {
+  readonly email: string | null
 }
 
 /** An entry as an owner sees it: without the identity and the address of an operator. */
-export function ownersEntry(entry: AuditEntry): AuditRecord {
+export function ownersEntry(entry: SignedEntry): AuditRecord {
   const shown = operatorsEntry(entry)
-  return entry.actor.kind === 'operator' ? { ...shown, actor_id: null, ip: null } : shown
+  return entry.actor.kind === 'operator' ? { ...shown, actor_id: null, actor_email: null, ip: null } : shown
 }
 
-export function operatorsEntry({ id, at, actor, accountId, keyId, action, detail, before }: AuditEntry): AuditRecord {
+export function operatorsEntry(entry: SignedEntry): AuditRecord {
+  const { id, at, actor, email, accountId, keyId, action, detail, before } = entry
   return {
     id,
     at: isoTime(at),
     action,
     actor: actor.kind,
     actor_id: actor.id,
+    actor_email: email,
     ip: actor.address,
     account_id: accountId,
     key_id: keyId,
@@ -89,12 +90,14 @@ export const AUDIT_CSV_HEAD = [
   'key_id',
   'before',
   'after',
+  // New columns are appended, so that programs that read columns by position keep working.
+  'actor_email',
 ]
 
 export function auditCsvLine({ before, after, ...entry }: AuditRecord): string {
-  const { id, at, action, actor, actor_id, ip, account_id, key_id } = entry
+  const { id, at, action, actor, actor_id, actor_email, ip, account_id, key_id } = entry
   const values = [before && JSON.stringify(before), JSON.stringify(after)]
-  return csvLine([at, id, action, actor, actor_id, ip, account_id, key_id, ...values])
+  return csvLine([at, id, action, actor, actor_id, ip, account_id, key_id, ...values, actor_email])
 }
 
 /** Names of amounts, in core and on the wire. */

@@ -17,12 +17,12 @@ import {
   AUDIT_CSV_HEAD,
   AuditPage,
   auditCsvLine,
-  type OperatorAuditPage,
   operatorsEntry,
   ownersEntry,
+  type SignedEntry,
 } from './record'
 
-const CSV = 'time_utc,entry_id,action,actor,actor_id,ip,account_id,key_id,before,after\r\n'
+const CSV = 'time_utc,entry_id,action,actor,actor_id,ip,account_id,key_id,before,after,actor_email\r\n'
 const LINE = '{"id":"audit_01a1fdfa942070018c603d2632ddc21d","action":"key.change","actor":"owner"}\n'
 
 const COMMON = { tag: 'Activity', failures: ['invalid_parameter'] } as const
@@ -52,11 +52,16 @@ const AUDIT_DOCS = {
   },
 } as const satisfies Record<string, EndpointDocs>
 
+interface Authors {
+  readonly audit: AuditTrail
+  readonly identity: Pick<Identity, 'user'>
+}
+
 /** Entries per query of a file. */
 const FILE_PAGE = 2_000
 
 /** The changes to an owner's account, with their authors (spec D11). */
-export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions; readonly audit: AuditTrail }) {
+export function auditRoutes({ owners, ...parts }: Authors & { readonly owners: OwnerSessions }) {
   return routeGroup({ name: 'audit', prefix: '/api' })
     .get(
       '/audit',
@@ -65,7 +70,7 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
         costing(page, documented(AUDIT_DOCS.list, AUDIT_QUERY)),
         async ({ accountId, context }): Promise<AuditPage> => {
           const query = queryOf(AUDIT_QUERY, context)
-          const page = await auditPage(audit, auditFilterOf(accountId, query), query)
+          const page = await auditPage(parts, auditFilterOf(accountId, query), query)
           return { entries: page.rows.map(ownersEntry), next_cursor: page.next }
         },
       ),
@@ -77,7 +82,7 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
         costing(EXPORT, documented(AUDIT_DOCS.csv, AUDIT_FILTER)),
         ({ accountId, context }) => {
           const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
-          return csvFile(context, 'audit.csv', AUDIT_CSV_HEAD, pagesOf(audit, filter, context), (entry) =>
+          return csvFile(context, 'audit.csv', AUDIT_CSV_HEAD, pagesOf(parts, filter, context), (entry) =>
             auditCsvLine(ownersEntry(entry)),
           )
         },
@@ -90,41 +95,28 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
         costing(EXPORT, documented(AUDIT_DOCS.lines, AUDIT_FILTER)),
         ({ accountId, context }) => {
           const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
-          return jsonLinesFile(context, 'audit.jsonl', pagesOf(audit, filter, context), ownersEntry)
+          return jsonLinesFile(context, 'audit.jsonl', pagesOf(parts, filter, context), ownersEntry)
         },
       ),
     )
 }
 
 /** The same for operators: of the whole gateway, or of one account. `operator` refuses everybody else. */
-export function operatorAuditRoutes({
-  audit,
-  identity,
-  operator,
-}: {
-  readonly audit: AuditTrail
-  readonly identity: Identity
-  readonly operator: () => ApiAccess
-}) {
+export function operatorAuditRoutes({ operator, ...parts }: Authors & { readonly operator: () => ApiAccess }) {
   return routeGroup({ name: 'operator-audit', prefix: '/api/operator' })
     .get(
       '/audit',
-      ...allowed(operator(), costing(page, UNDOCUMENTED), async ({ context }): Promise<OperatorAuditPage> => {
+      ...allowed(operator(), costing(page, UNDOCUMENTED), async ({ context }): Promise<AuditPage> => {
         const query = queryOf(OPERATOR_AUDIT_QUERY, context)
-        const page = await auditPage(audit, auditFilterOf(accountIn(query), query), query)
-        const emailOf = actorEmails(identity)
-        const entries = page.rows.map(async (row) => ({
-          ...operatorsEntry(row),
-          actor_email: await emailOf(row.actor),
-        }))
-        return { entries: await Promise.all(entries), next_cursor: page.next }
+        const page = await auditPage(parts, auditFilterOf(accountIn(query), query), query)
+        return { entries: page.rows.map(operatorsEntry), next_cursor: page.next }
       }),
     )
     .get(
       '/audit.csv',
       ...allowed(operator(), costing(EXPORT, UNDOCUMENTED), ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
-        const pages = pagesOf(audit, auditFilterOf(accountIn(query), query), context)
+        const pages = pagesOf(parts, auditFilterOf(accountIn(query), query), context)
         return csvFile(context, 'audit.csv', AUDIT_CSV_HEAD, pages, (entry) => auditCsvLine(operatorsEntry(entry)))
       }),
     )
@@ -135,7 +127,7 @@ export function operatorAuditRoutes({
         return jsonLinesFile(
           context,
           'audit.jsonl',
-          pagesOf(audit, auditFilterOf(accountIn(query), query), context),
+          pagesOf(parts, auditFilterOf(accountIn(query), query), context),
           operatorsEntry,
         )
       }),
@@ -148,17 +140,27 @@ function accountIn({ account }: { readonly account?: string }): AccountId | null
 }
 
 async function auditPage(
-  audit: AuditTrail,
+  parts: Authors,
   filter: AuditFilter,
   { limit, cursor = null }: { readonly limit: number; readonly cursor?: string | null },
-): Promise<Page<AuditEntry>> {
-  const page = await audit.find(filter, limit, cursor)
+): Promise<Page<SignedEntry>> {
+  const page = await signedPages(parts, filter, limit)(cursor)
   if (!page) throw refuseCursor(cursor ?? '')
   return page
 }
 
-function pagesOf(audit: AuditTrail, filter: AuditFilter, context: RequestContext) {
-  return paced(context, (cursor: string | null) => audit.find(filter, FILE_PAGE, cursor))
+function pagesOf(parts: Authors, filter: AuditFilter, context: RequestContext) {
+  return paced(context, signedPages(parts, filter, FILE_PAGE))
+}
+
+/** Pages with the addresses of the people who acted. */
+function signedPages({ audit, identity }: Authors, filter: AuditFilter, limit: number) {
+  const emailOf = actorEmails(identity)
+  return async (cursor: string | null): Promise<Page<SignedEntry> | null> => {
+    const page = await audit.find(filter, limit, cursor)
+    const signed = (entry: AuditEntry) => emailOf(entry.actor).then((email) => ({ ...entry, email }))
+    return page && { rows: await Promise.all(page.rows.map(signed)), next: page.next }
+  }
 }
 
 const AUDIT_FILTER = {

@@ -293,6 +293,12 @@ describe('who belongs to several workspaces', () => {
     for (const action of ['invite', 'invite_cancel', 'join', 'role', 'remove', 'leave'])
       expect(actions).toContain(`member.${action}`)
     for (const action of ['rename', 'hand_over']) expect(actions).toContain(`workspace.${action}`)
+    const { entries } = await read<{ entries: { actor_email: string | null }[] }>(
+      people.viewer.api('/api/audit?action=member.role'),
+    )
+    expect(new Set(entries.map((one) => one.actor_email))).toEqual(new Set([owner.email]))
+    const file = await (await owner.api('/api/audit.csv?action=key.create')).text()
+    expect(file).toContain(people.developer.email)
   })
 
   test('closes the own only when nobody else is in it', async () => {

@@ -158,6 +158,7 @@ const NOT_AUDITED = [
 const ELSEWHERE = [
   'PUT /api/account/budgets', // budgets.test.ts
   'POST /api/operator/model-prices', // model-access.test.ts
+  'POST /api/identities/:id/unlink', // identity-providers.test.ts
   // member-budgets.test.ts
   'PUT /api/members/default-budgets',
   'PUT /api/members/:id/budgets',
