@@ -21,7 +21,7 @@ const CHUNKS = [
   { name: 'libraries', test: /node_modules\/(react|react-dom|scheduler|use-sync-external-store|@tanstack|clsx)\// },
   {
     name: 'shared',
-    test: /(dashboard\/src\/(?!ui\/layout\/(table|row-cards|list-parts|search-box)|messages\/(operator|apis)|features\/operator)|lucide-react\/dist\/esm\/(createLucideIcon|Icon|context|defaultAttributes|shared))/,
+    test: /(dashboard\/src\/(?!ui\/(layout\/(table|row-cards|list-parts|search-box)|budgets)|messages\/(?!ui|shell|failures|charts)|api\/account\/(identities|workspaces|second-factor)|features\/operator)|lucide-react\/dist\/esm\/(createLucideIcon|Icon|context|defaultAttributes|shared))/,
     minShareCount: 8,
   },
   // After the others, so that it has lists alone: some of the largest pages show none.

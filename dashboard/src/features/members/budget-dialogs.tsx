@@ -5,8 +5,8 @@ import type { Member } from '../../api/account/workspaces.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { BUDGET_TEXT } from '../../messages/budgets.ts'
 import { MEMBER_TEXT as TEXT } from '../../messages/members.ts'
-import type { Budget } from '../../ui/budgets/budget-values.ts'
 import { BudgetsDialog } from '../../ui/budgets/budgets-dialog.tsx'
+import type { Budget } from '../../ui/budgets/current-budgets.ts'
 import { useMemberChange } from './use-member-change.ts'
 
 export function MemberBudgetsDialog({ member, onClose }: { member: Member; onClose: () => void }) {

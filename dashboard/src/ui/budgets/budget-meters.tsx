@@ -1,14 +1,8 @@
 import { BUDGET_TEXT as TEXT } from '../../messages/budgets.ts'
-import { LabeledMeter } from '../charts/meter.tsx'
 import { costUsd, usdMicros } from '../format/money.ts'
 import { formatDateTime, formatUntil, useNow } from '../format/time.tsx'
-import { type Budgeted, type CurrentBudget, currentBudgets } from './budget-values.ts'
-
-/** How much of a budget its current period has used, as text and as a bar. */
-export function BudgetMeter({ current: { budget, window, limit } }: { current: CurrentBudget }) {
-  const text = TEXT.spentOf(costUsd(window.spent_micros_usd), costUsd(limit), budget.period)
-  return <LabeledMeter label={TEXT.periods[budget.period]} used={window.spent_micros_usd} max={limit} text={text} />
-}
+import { BudgetMeter } from './budget-meter.tsx'
+import { type Budgeted, currentBudgets } from './current-budgets.ts'
 
 /** All budgets, each with its current period, when it resets, and until when it is raised. */
 export function BudgetMeters({ of }: { of: Budgeted }) {

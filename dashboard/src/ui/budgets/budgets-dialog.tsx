@@ -4,8 +4,9 @@ import { BUDGET_TEXT as TEXT } from '../../messages/budgets.ts'
 import { Button } from '../button.tsx'
 import { Dialog, DialogButtons } from '../dialogs/dialog.tsx'
 import { FormFailure } from '../feedback/failure.tsx'
-import { type Budget, budgetsError, toBudgets, typedBudgets } from './budget-values.ts'
+import { budgetsError, toBudgets, typedBudgets } from './budget-values.ts'
 import { BudgetsField } from './budgets-field.tsx'
+import type { Budget } from './current-budgets.ts'
 
 /** Changes the budgets of a member or a workspace. The mutation closes the dialog when it succeeds. */
 export function BudgetsDialog({ title, text, budgets, zone, saving, failure, onClose }: BudgetsDialogProps) {

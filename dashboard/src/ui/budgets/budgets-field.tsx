@@ -2,7 +2,8 @@ import { useState } from 'react'
 import { BUDGET_TEXT as TEXT } from '../../messages/budgets.ts'
 import { Button } from '../button.tsx'
 import { Choices, Field } from '../field.tsx'
-import { BUDGET_PERIODS, type BudgetPeriod, isAmountWrong, isRaiseWrong, type TypedBudgets } from './budget-values.ts'
+import { isAmountWrong, isRaiseWrong, type TypedBudgets } from './budget-values.ts'
+import { BUDGET_PERIODS, type BudgetPeriod } from './current-budgets.ts'
 
 /** A budget per day, week and month, each of which can be raised for a while. */
 export function BudgetsField({ value, error, zone, onChange, onBlur }: BudgetsFieldProps) {

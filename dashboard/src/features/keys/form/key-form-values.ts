@@ -2,13 +2,8 @@ import { Allowlist } from '../../../../../server/core/credentials/allowlist.ts'
 import { KEY_SIZES } from '../../../../../server/core/credentials/api-key.ts'
 import type { ApiKey, KeySettings } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
-import {
-  type BudgetPeriod,
-  budgetsError,
-  type TypedBudgets,
-  toBudgets,
-  typedBudgets,
-} from '../../../ui/budgets/budget-values.ts'
+import { budgetsError, type TypedBudgets, toBudgets, typedBudgets } from '../../../ui/budgets/budget-values.ts'
+import type { BudgetPeriod } from '../../../ui/budgets/current-budgets.ts'
 import { limitUsd } from '../../../ui/format/money.ts'
 import {
   splitEntries,

@@ -1,6 +1,6 @@
 import { BUDGET_TEXT } from '../../../messages/budgets.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
-import { BUDGET_PERIODS } from '../../../ui/budgets/budget-values.ts'
+import { BUDGET_PERIODS } from '../../../ui/budgets/current-budgets.ts'
 import { Field, Select } from '../../../ui/field.tsx'
 import type { KeyFieldsProps } from './key-fields-props.ts'
 
