@@ -247,7 +247,8 @@ describe('changes of members at the same time', () => {
     expect(answers.filter(({ status }) => status >= 500)).toEqual([])
     const roles = (await membersOf(people[1]!)).map(({ role }) => role)
     expect(roles.filter((role) => role === 'owner')).toHaveLength(1)
-    expect(answers[1]!.status).toBe(403)
+    const handedOver = answers.slice(0, 2).filter(({ status }) => status === 200)
+    expect(handedOver.length).toBeLessThanOrEqual(1)
   })
 })
 

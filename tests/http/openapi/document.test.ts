@@ -93,7 +93,7 @@ describe('routes and documents cannot drift', () => {
     ])
     // The routes of the dashboard's own Operator, Settings, Members and Connected apps pages are no interface for others.
     const isDashboards = (path: string) =>
-      /^\/api\/(operator|settings|apps|workspaces|members|invitations)(\/|$)/.test(path)
+      /^\/api\/(operator|settings|apps|workspaces|members|invitations|identities)(\/|$)/.test(path)
     const served = gateway.gateway.app.routes.filter(({ path }) => !path.startsWith('/api/auth/'))
     const shown = served.filter(({ hooks }) => hooks?.detail?.hide !== true)
     expect(
