@@ -75,6 +75,7 @@ export async function openData(config: Config, surroundings: Surroundings, count
         url: config.databaseUrl,
         authToken: config.databaseAuthToken,
         isSyncPromised: config.databaseSyncPromised,
+        isReplicated: replication !== null,
         beforeUpgrade: upgradeCopy(config, surroundings),
         onPutBack: putBackNote(config, clock),
       },

@@ -8,6 +8,7 @@ import { LeaseFile } from '../adapters/stores/postgres/lease-file'
 import type { CopyState, Succession } from '../adapters/stores/postgres/succession'
 import type { Config } from '../config'
 import { DATABASE } from '../core/backup/copy'
+import { DamagedCopy } from '../core/backup/target'
 import { isoTime } from '../core/clock'
 import { reasonOf } from '../core/result'
 import type { Log } from '../log'
@@ -141,20 +142,27 @@ async function takenOver(place: Place, replica: string, { acceptsFailover, log, 
       const followed = (await copy.stop()) ? copy.file : undefined
       if (followed === undefined)
         log.warn('standby: Litestream ended in the midst of a change, so the copy is fetched anew')
-      const findLog = logFinder({ url, sealingKeys, acceptsFailover })
-      const { groups } = await restoreLitestream({
-        litestream,
-        replica,
-        until: null,
-        ...(followed && { followed }),
-        log: null,
-        findLog,
-        dataDir,
-        isShared: true,
-        databaseUrl,
-        now: Date.now(),
-        onProgress: () => undefined,
-      })
+      const restored = (from: { readonly followed?: string }) =>
+        restoreLitestream({
+          litestream,
+          replica,
+          until: null,
+          ...from,
+          log: null,
+          findLog: logFinder({ url, sealingKeys, acceptsFailover }),
+          dataDir,
+          isShared: true,
+          databaseUrl,
+          now: Date.now(),
+          onProgress: () => undefined,
+        })
+      const { groups } = await (followed === undefined
+        ? restored({})
+        : restored({ followed }).catch((error: unknown) => {
+            if (!(error instanceof DamagedCopy)) throw error
+            log.warn('standby: the copy is damaged, so it is fetched anew', { reason: error.message })
+            return restored({})
+          }))
       new LeaseFile(database).write({ installation: lease.installation, holder: lease.holder })
       log.info('the copy is in place; the start adds what the log has more', { groups })
       return lease

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { POSTGRES_IS_MISSING } from '../../tools/postgres'
@@ -39,6 +39,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+/** Overwrites a page of a copy of that database. */
+async function damage(file: string, original: string): Promise<void> {
+  const [page] = await executeOn(
+    original,
+    "SELECT rootpage FROM sqlite_schema WHERE name = 'identity_passkey_user_id_idx'",
+  )
+  const opened = await open(file, 'r+')
+  await opened.write(Buffer.alloc(4096, 0xff), 0, 4096, (Number(page?.['rootpage']) - 1) * 4096)
+  await opened.close()
+}
+
 const emptyFolder = () => mkdtemp(join(folder, 'standby-'))
 
 test.skipIf(isMissing)(
@@ -58,6 +69,9 @@ test.skipIf(isMissing)(
         expect(await call(url, secret)).toBe(503)
         expect((await fetch(`${url}/health`)).status).toBe(200)
       }
+      // A page that nothing writes any more: the copies are found damaged, and fetched anew.
+      for (const dir of round === 0 ? dirs : [])
+        await damage(join(dir, 'standby', 'gateway.db'), join(dataDir, 'gateway.db'))
       // What comes now is in no replica.
       signalLitestream(dataDir, 'SIGSTOP')
       expect((await owner.api(`/api/keys/${leaked.key.id}/revoke`, {})).key.status).toBe('revoked')
@@ -72,6 +86,8 @@ test.skipIf(isMissing)(
       const [next, other] = [standbys[winner] as Standby, standbys[1 - winner] as Standby]
       url = next.url
       expect(await call(next.url, secret)).toBe(200)
+      const output = (await next.server).output()
+      expect(output.includes('the copy is damaged, so it is fetched anew')).toBe(round === 0)
       if (process.env['LONG']) console.log(`first 200 after ${Math.round(performance.now() - killedAt)} ms`)
       expect(await call(next.url, leaked.secret)).toBe(401)
       const more = load.answered.size

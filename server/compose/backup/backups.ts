@@ -10,7 +10,7 @@ import { hasOperatorContent } from '../../adapters/websearch/local/index-file'
 import type { BackupSettings } from '../../config/backups'
 import type { BackupParts, OnProgress, Snapshot } from '../../core/backup/backups'
 import { type CopiedFile, type CopyManifest, copySize, DATABASE } from '../../core/backup/copy'
-import { BackupProblem, type BackupTarget } from '../../core/backup/target'
+import { BackupProblem, type BackupTarget, DamagedCopy } from '../../core/backup/target'
 import { HOUR_MS } from '../../core/clock'
 import { VERSION } from '../../core/version'
 import { indexSources } from '../search/index-sources'
@@ -139,7 +139,7 @@ export async function requireSound(
   threads?: WorkerThreads,
 ): Promise<CopyFacts> {
   const facts = await examineCopy(database, { everyPage: true, threads }).catch((error: unknown) => {
-    throw new BackupProblem(`the copy cannot be opened: ${error instanceof Error ? error.message : error}`)
+    throw new DamagedCopy(`the copy cannot be opened: ${error instanceof Error ? error.message : error}`)
   })
   const { schema, problems } = facts
   if (schema > SCHEMA_TIME)

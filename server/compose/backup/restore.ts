@@ -14,6 +14,8 @@ import { fetchCopy, requireSound } from './backups'
 /** In the data folder: says which copy the data came from, and when. */
 export const RESTORED = 'restored.json'
 const RESTORING = '.restoring'
+/** A draft, or a file of SQLite beside one. */
+const DRAFT = /\.restoring(-wal|-shm|-journal)?$/
 /** Where each file goes, in the order in which they appear. */
 type TargetPaths = ReadonlyMap<string, string>
 /** The allowed content of a folder before a restore: the operator's secret, and files without data. */
@@ -99,7 +101,7 @@ async function requireEmpty(
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const isOwn = folder === dataDir && !isShared
     for (const name of await readdir(folder)) {
-      if (name.endsWith(RESTORING)) await rm(join(folder, name), { force: true })
+      if (DRAFT.test(name)) await rm(join(folder, name), { force: true })
       else if (isOwn ? !BROUGHT.has(name) : name.startsWith(basename(database)))
         throw new FolderNotEmpty(
           `${folder} is not empty: it has ${name}. Restore into a new DATA_DIR with nothing in it but secret_key`,

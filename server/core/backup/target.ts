@@ -27,6 +27,9 @@ export interface CopyDraft {
 /** A target that cannot be used: a message for the operator. */
 export class BackupProblem extends Error {}
 
+/** A copy whose pages are not whole. */
+export class DamagedCopy extends BackupProblem {}
+
 /** The newest complete copy of a target, or the one with this name. */
 export async function findCopy(target: BackupTarget, name: string | null): Promise<CopyManifest> {
   const copies = await target.copies()

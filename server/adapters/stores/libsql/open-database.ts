@@ -24,6 +24,8 @@ export interface DatabaseOptions {
   readonly authToken: string | null
   /** Whether the operator promises that a server's disk has what the server acknowledges. */
   readonly isSyncPromised: boolean
+  /** Whether Litestream follows the file: it alone checkpoints, since two that do at the same moment can damage its copy. */
+  readonly isReplicated?: boolean
   readonly clock: Clock
   /** Called when it cannot be used any more: another process owns the database, or a worker died. */
   readonly onFatal: (reason: string) => void
@@ -81,6 +83,7 @@ async function owned(options: DatabaseOptions, opened: Opened): Promise<Database
   const writing = connect('writer')
   if (file !== null) await writing
   const [writer, reader] = await both(writing, connect('reader'))
+  if (options.isReplicated) await writer.rows('PRAGMA wal_autocheckpoint = 0')
   const reports = new LateConnection(() => open('reader'))
   opened.addConnection(reports)
   if (file === null) {

@@ -98,7 +98,8 @@ export class FileDatabase {
 
   /**
    * A writer first empties the write-ahead log into the file: the driver closes the file itself only once no statement is left, which the
-   * garbage collector decides, and a log that stays would spoil a copy that is put in the place of the file.
+   * garbage collector decides, and a log that stays would spoil a copy that is put in the place of the file. Not where Litestream does all
+   * checkpoints.
    */
   close(): void {
     if (this.role === 'writer') this.emptyLog()
@@ -108,7 +109,8 @@ export class FileDatabase {
 
   private emptyLog(): void {
     try {
-      // Litestream, which reads all the time, would be waited for in vain.
+      if (this.rows('PRAGMA wal_autocheckpoint')[0]?.[0] === 0) return
+      // A reader of another process would be waited for in vain.
       this.rows('PRAGMA busy_timeout = 100')
       this.rows('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
