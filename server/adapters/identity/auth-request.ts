@@ -20,9 +20,6 @@ export const CALLBACK_PATH = '/callback/:id'
 export const AUTH_ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/sign-up/email', 'POST'],
   ['/sign-in/email', 'POST'],
-  ['/sign-in/social', 'POST'],
-  ['/link-social', 'POST'],
-  [CALLBACK_PATH, 'GET'],
   ['/sign-out', 'POST'],
   ['/get-session', 'GET'],
   ['/update-user', 'POST'],
@@ -53,6 +50,13 @@ export const AUTH_ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/device/deny', 'POST'],
 ])
 
+/** Those for providers of sign-in, where there are any. */
+export const PROVIDER_ENDPOINTS: typeof AUTH_ENDPOINTS = new Map([
+  ['/sign-in/social', 'POST'],
+  ['/link-social', 'POST'],
+  [CALLBACK_PATH, 'GET'],
+])
+
 /** A refusal of these checks; `allow` is set on a 405 only. */
 export interface EarlyRefusal extends SignInRefusal {
   readonly allow?: string
@@ -69,11 +73,12 @@ function refuse(status: number, code: string | null, message: string | null = nu
 export async function authRequest(
   request: Request,
   address: string | null,
-  own: { readonly origin: string; readonly trusted: ReadonlySet<string> },
+  own: { readonly origin: string; readonly trusted: ReadonlySet<string>; readonly hasProviders: boolean },
 ): Promise<Result<Request, EarlyRefusal>> {
   const url = new URL(request.url)
   const path = pathUnder(url)
-  const method = AUTH_ENDPOINTS.get(isCallback(path) ? CALLBACK_PATH : path)
+  const ofProviders = PROVIDER_ENDPOINTS.get(isCallback(path) ? CALLBACK_PATH : path)
+  const method = AUTH_ENDPOINTS.get(path) ?? (own.hasProviders ? ofProviders : undefined)
   if (method === undefined) return refuse(404, null)
   if (request.method !== method) {
     return err({ status: 405, code: null, message: null, retryAfterSeconds: null, allow: method })

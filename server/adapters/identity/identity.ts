@@ -92,7 +92,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   })
 
   return {
-    handle: handler({ oauth, guard, run, report, origin, trusted, hidesTaken: Boolean(options.confirmation) }),
+    handle: handler({ oauth, guard, run, report, origin, trusted, ...traitsOf(options) }),
 
     authorizationServer: () => oauth.metadata(),
 
@@ -163,20 +163,27 @@ interface HandlerParts {
   readonly trusted: ReadonlySet<string>
   /** Whether a sign-up must not reveal that an address is taken. */
   readonly hidesTaken: boolean
+  /** Whether there are providers of sign-in. */
+  readonly hasProviders: boolean
 }
 
-function handler({ oauth, guard, run, report, origin, trusted, hidesTaken }: HandlerParts): Identity['handle'] {
-  const answer = byLibrary({ guard, run, report, origin, trusted, hidesTaken })
+function traitsOf({ confirmation, providers = [] }: IdentityOptions) {
+  return { hidesTaken: Boolean(confirmation), hasProviders: providers.length > 0 }
+}
+
+function handler({ oauth, ...parts }: HandlerParts): Identity['handle'] {
+  const { origin, hasProviders } = parts
+  const answer = byLibrary(parts)
   return async (request, caller) => {
     if (oauth.speaks(request)) return oauth.answer(request, caller)
     const response = await answer(request, caller)
-    const isNavigation = request.method === 'GET' && isCallback(pathUnder(new URL(request.url)))
+    const isNavigation = hasProviders && request.method === 'GET' && isCallback(pathUnder(new URL(request.url)))
     return isNavigation ? callbackRedirect(response, origin) : response
   }
 }
 
 function byLibrary(parts: Omit<HandlerParts, 'oauth'>): Identity['handle'] {
-  const { guard, run, report, origin, trusted, hidesTaken } = parts
+  const { guard, run, report, origin, trusted, hidesTaken, hasProviders } = parts
   return async (request, caller) => {
     const { address, requestId } = caller
     let finish: Finish | null = null
@@ -187,7 +194,7 @@ function byLibrary(parts: Omit<HandlerParts, 'oauth'>): Identity['handle'] {
       return refusalResponse({ status, code: null, message: null, retryAfterSeconds: null }, requestId)
     }
     try {
-      const accepted = await authRequest(request, address, { origin, trusted })
+      const accepted = await authRequest(request, address, { origin, trusted, hasProviders })
       if (!accepted.ok) return refusalResponse(accepted.error, requestId, allowHeader(accepted.error.allow))
       const entered = await guard.enter(accepted.value, address)
       if (!entered.ok) return refusalResponse(entered.error, requestId)

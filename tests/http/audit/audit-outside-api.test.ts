@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { AUTH_ENDPOINTS } from '../../../server/adapters/identity/auth-request'
+import { AUTH_ENDPOINTS, PROVIDER_ENDPOINTS } from '../../../server/adapters/identity/auth-request'
 import { PROTOCOL } from '../../../server/adapters/identity/oauth/oauth-request'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
@@ -104,7 +104,9 @@ describe('every write outside /api has a decision about its audit entry', () => 
       ({ path, method }) => !path.startsWith('/api/') && !['GET', 'OPTIONS'].includes(method),
     )
     expect(new Set(writes.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(Object.keys(OUTSIDE_API)))
-    const posted = [...AUTH_ENDPOINTS].filter(([, method]) => method === 'POST').map(([path]) => path)
+    const posted = [...AUTH_ENDPOINTS, ...PROVIDER_ENDPOINTS]
+      .filter(([, method]) => method === 'POST')
+      .map(([path]) => path)
     expect([...posted, ...PROTOCOL.keys()].toSorted()).toEqual(Object.keys(SIGN_IN_LIBRARY).toSorted())
   })
 
