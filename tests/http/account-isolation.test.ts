@@ -29,7 +29,9 @@ const routes = () =>
   gateway.gateway.app.routes.filter(({ path, hooks }) => isRoute(path) && declaredAccess(hooks)?.who !== 'console')
 
 beforeAll(async () => {
-  gateway = await openHarness()
+  // A provider opens the endpoints of sign-in by one.
+  const provider = { SIGN_IN_GITHUB_CLIENT_ID: 'a-client', SIGN_IN_GITHUB_CLIENT_SECRET: 'a-secret' }
+  gateway = await openHarness({ env: provider })
   await gateway.owner('operator@example.com')
   victim = await gateway.owner('victim@example.com')
   thief = await gateway.owner('thief@example.com')
