@@ -1,10 +1,11 @@
-import { and, type Column, eq, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
+import { and, type Column, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountSettings, AccountSettingsStore } from '../../../core/accounts/account-settings'
 import type { AccountAlerts } from '../../../core/accounts/alerts'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-trail'
+import { isAmong } from './driver/among-all'
 import { accountNotes, accountSettings, accounts, auditLog } from './schema/accounts'
 import { connections } from './schema/connections'
 import { limitRequests } from './schema/limit-requests'
@@ -57,11 +58,11 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
       const last = rows.at(-1)
       if (!last) break
       const isPersonal = or(ne(requests.address, ''), isNotNull(requests.clientRequestId))
-      const ids = sql`(SELECT value FROM json_each(${JSON.stringify(rows.map(({ id }) => id))}))`
+      const ids = rows.map(({ id }) => id)
       await this.db
         .update(requests)
         .set({ address: '', clientRequestId: null })
-        .where(and(inArray(requests.id, ids), isPersonal))
+        .where(and(isAmong(requests.id, ids), isPersonal))
       after = last
     }
     await this.db.batch([

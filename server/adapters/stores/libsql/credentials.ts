@@ -8,7 +8,7 @@ import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 import type { PoolKind } from '../../../core/ledger/hold'
 import { auditRow, insertAudit } from './audit/audit-trail'
-import { amongAll, asList } from './driver/among-all'
+import { amongAll, asList, isAmong } from './driver/among-all'
 import { InDoubt } from './driver/in-doubt'
 import type { LogApplier } from './journal/log-applier'
 import { KEY_COLUMNS, type KeyRow, LibsqlKeyLists, live, withAllowlist } from './key-lists'
@@ -214,7 +214,7 @@ export class LibsqlCredentials implements CredentialStore {
     const hashes = ended.map(({ hash }) => hash)
     await this.doubts.changing(hashes, () =>
       this.db.batch([
-        this.db.update(keys).set(change).where(amongIds(ids)),
+        this.db.update(keys).set(change).where(isAmong(keys.id, ids)),
         this.db.insert(auditLog).values(audits.map(auditRow)),
       ]),
     )
@@ -225,13 +225,13 @@ export class LibsqlCredentials implements CredentialStore {
     if (given.length === 0) return
     const ids = given.map(({ id }) => id)
     await this.db.batch([
-      this.db.update(keys).set({ madeBy }).where(amongIds(ids)),
+      this.db.update(keys).set({ madeBy }).where(isAmong(keys.id, ids)),
       this.db.insert(auditLog).values(audits.map(auditRow)),
     ])
   }
 
   async makersOf(account: AccountId, ids: readonly KeyId[]): Promise<ReadonlyMap<KeyId, string>> {
-    const made = and(eq(keys.accountId, account), amongIds(ids))
+    const made = and(eq(keys.accountId, account), isAmong(keys.id, ids))
     const rows = await this.db.select({ id: keys.id, madeBy: keys.madeBy }).from(keys).where(made)
     return new Map(rows.flatMap(({ id, madeBy }) => (madeBy === null ? [] : [[id, madeBy]])))
   }
@@ -259,11 +259,6 @@ export class LibsqlCredentials implements CredentialStore {
     this.keys.set(key)
     return key
   }
-}
-
-/** As one parameter: they may be more than a statement takes. */
-function amongIds(ids: readonly KeyId[]) {
-  return sql`${keys.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
 }
 
 function rowOf(key: ApiKey) {

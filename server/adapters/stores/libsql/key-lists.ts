@@ -5,6 +5,7 @@ import { type ApiKey, KEY_STATUSES, type KeyStatus } from '../../../core/credent
 import type { KeyLists, KeyQuery, KeySearch } from '../../../core/credentials/key-lists'
 import type { AccountId, PoolId } from '../../../core/ids'
 import { pageOf } from '../../../core/page'
+import { isAmong } from './driver/among-all'
 import { endOfKey, keys, pools } from './schema/keys'
 
 const MAX_TAGS = 200
@@ -184,9 +185,4 @@ function matches({ q, tag, id }: KeySearch): SQL | undefined {
           ),
         ),
   )
-}
-
-/** As one parameter: an account may have more keys than a statement takes parameters. */
-function isAmong(column: typeof keys.id | typeof keys.poolId, values: readonly string[]): SQL {
-  return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`
 }

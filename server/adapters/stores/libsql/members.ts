@@ -6,6 +6,7 @@ import { builtOnce } from '../../../core/built-once'
 import type { Budget } from '../../../core/credentials/api-key'
 import type { AccountId } from '../../../core/ids'
 import { insertAudit } from './audit/audit-trail'
+import { isAmong } from './driver/among-all'
 import { accounts } from './schema/accounts'
 import {
   accountDirectory,
@@ -83,7 +84,7 @@ export class LibsqlMembers implements MemberStore {
     const rows = await this.db
       .select({ id: organizations.id, name: organizations.name })
       .from(organizations)
-      .where(sql`${organizations.id} IN (SELECT value FROM json_each(${JSON.stringify(wanted)}))`)
+      .where(isAmong(organizations.id, wanted))
     return new Map(rows.map(({ id, name }) => [id, name]))
   }
 

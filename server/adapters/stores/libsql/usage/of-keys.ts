@@ -1,6 +1,7 @@
-import { and, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gte, lt, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { UsageQuestion } from '../../../../core/usage/reports'
+import { isAmong } from '../driver/among-all'
 import { requests } from '../schema/usage'
 
 /** The calls of one key, of some keys, or of all. */
@@ -11,7 +12,7 @@ export function ofKeys(
   return and(
     keyId ? eq(column, keyId) : undefined,
     // As one parameter: an account may have more keys than a statement takes parameters.
-    keyIds ? sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(keyIds)}))` : undefined,
+    keyIds ? isAmong(column, keyIds) : undefined,
   )
 }
 
