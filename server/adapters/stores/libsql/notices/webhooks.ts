@@ -14,7 +14,7 @@ import {
 } from '../../../../core/webhooks/event'
 import type { Delivery, HostFailures, Webhook, WebhookStore } from '../../../../core/webhooks/webhook'
 import { auditRow } from '../audit/audit-trail'
-import { accounts, auditLog } from '../schema/accounts'
+import { auditLog } from '../schema/accounts'
 import { connections } from '../schema/connections'
 import { events, noticeMails, noticeReads, webhookDeliveries, webhookHosts, webhooks } from '../schema/events'
 import { addEvents } from './add-events'
@@ -74,7 +74,6 @@ export class LibsqlWebhooks implements WebhookStore {
     const grants = this.db
       .select({ id: connections.id })
       .from(connections)
-      .innerJoin(accounts, eq(accounts.id, connections.accountId))
       .where(and(eq(connections.userId, userId), eq(connections.clientId, clientId)))
     const own = this.db.select({ id: webhooks.id }).from(webhooks).where(inArray(webhooks.connectionId, grants))
     await this.db.batch([
