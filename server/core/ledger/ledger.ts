@@ -107,7 +107,7 @@ export class Ledger {
 
   private async holdLater(request: HoldRequest, loading: Promise<void> | null): Promise<Result<Hold, HoldRefusal>> {
     await loading
-    // A scope is read after its pool. One that is not there then is one too many.
+    // A scope may have left memory again meanwhile. One that is not there then is one too many.
     await this.load(request)
     const held = this.holds.hold(request)
     if (held.ok || held.error !== 'insufficient_balance') return held

@@ -97,8 +97,7 @@ export async function openStores(database: Database, options: StoreOptions, open
   counters.readFrom(new LibsqlStoredCounters(db, clock, applied))
   const restoreHolds = async (): Promise<readonly DurableHold[]> => {
     const durable = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
-    await Promise.all(durable.map(({ hold }) => counters.load(hold.account, hold.pool)))
-    for (const { hold } of durable) await counters.load(hold.account, hold.pool, hold.scope, hold.at)
+    await Promise.all(durable.map(({ hold }) => counters.load(hold.account, hold.pool, hold.scope, hold.at)))
     for (const { hold } of durable) counters.restoreHold(hold)
     return durable
   }

@@ -31,11 +31,9 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     scope: string | null = null,
     at = 0,
   ): Promise<void> | null {
-    const isPoolHere = pool === null || this.hasPool(pool)
-    if (!this.hasAccount(account)) return this.readBoth(account, isPoolHere ? null : pool)
-    if (!isPoolHere) return this.readPool(pool)
-    if (pool === null || scope === null || !this.lacksScope(pool, scope)) return null
-    return this.readScope(pool, scope, at)
+    const lacksPool = pool !== null && !this.hasPool(pool)
+    if (lacksPool || !this.hasAccount(account)) return this.readAll(account, pool, scope, at)
+    return pool === null || scope === null || !this.lacksScope(pool, scope) ? null : this.readScope(pool, scope, at)
   }
 
   override balance(id: AccountId): ReturnType<HoldStore['balance']> {
@@ -96,9 +94,15 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     }
   }
 
-  private async readBoth(account: AccountId, pool: PoolId | null): Promise<void> {
-    const [row] = await Promise.all([pool && this.stored?.pool(pool), this.readAccount(account)])
-    if (pool) await this.place(pool, row)
+  /** The scope last: its pool says whether there are any. */
+  private async readAll(account: AccountId, pool: PoolId | null, scope: string | null, at: number): Promise<void> {
+    const isPoolHere = pool === null || this.hasPool(pool)
+    const [row] = await Promise.all([
+      isPoolHere ? null : this.stored?.pool(pool),
+      this.hasAccount(account) ? null : this.readAccount(account),
+    ])
+    if (!isPoolHere) await this.place(pool, row)
+    if (pool !== null && scope !== null && this.lacksScope(pool, scope)) await this.readScope(pool, scope, at)
   }
 
   /** With its own pool, so that nothing of the account is ever held without it. */
