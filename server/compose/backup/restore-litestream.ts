@@ -48,13 +48,9 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<Lit
   requireLitestream(litestream)
   if (log !== null && !existsSync(log)) throw new BackupProblem(`there is no log of charges at ${log}`)
   // Up to a time it is a gateway of its own, which does not continue the log of the other one.
-  const logFile = findLog === null ? null : until === null ? DATABASE_LEASE : DATABASE_LOG
-  const names = [
-    RESTORED,
-    ...(log === null && logFile !== DATABASE_LOG ? [] : [DATABASE_LOG]),
-    ...(logFile === DATABASE_LEASE ? [DATABASE_LEASE] : []),
-    DATABASE,
-  ]
+  const ofPostgres = findLog && (until === null ? DATABASE_LEASE : DATABASE_LOG)
+  const logFile = log === null ? ofPostgres : DATABASE_LOG
+  const names = [RESTORED, ...(logFile ? [logFile] : []), DATABASE]
   return intoEmptyFolder(options, names, async (draftOf, targets) => {
     onProgress({ step: 'copying', bytes: 0, total: 0 })
     if (followed === undefined) await restoreReplica(litestream, replica, draftOf(DATABASE), until)
