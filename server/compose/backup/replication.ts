@@ -17,7 +17,8 @@ const LAST_SYNC_MS = 3_000
 const MAX_LAG_MS = 60_000
 
 interface Needs {
-  readonly log: Log
+  /** The last group in the tables. */
+  readonly appliedGroup: () => Promise<number>
   /** Called once for each time that the copy falls behind. */
   readonly onFailure: (to: string, reason: string) => void
 }
@@ -31,7 +32,6 @@ export class Replication {
   private readonly what: Replicating
   private readonly place: ReplicaPlace
   private readonly log: Log
-  private onFailure: Needs['onFailure'] = () => undefined
   private kept: KeptRunning | null = null
   private job: Job | null = null
   private syncedAt = performance.now()
@@ -85,9 +85,7 @@ export class Replication {
     return `${this.what.replica} is ${Math.round(this.lagSeconds)} s behind: ${this.reason ?? 'no answer'}`
   }
 
-  /** `appliedGroup`: the last group in the tables. */
-  start({ appliedGroup, onFailure }: { appliedGroup: () => Promise<number>; onFailure: Needs['onFailure'] }): void {
-    this.onFailure = onFailure
+  start({ appliedGroup, onFailure }: Needs): void {
     this.syncedAt = performance.now()
     this.kept = new KeptRunning({
       begin: async () => {
@@ -106,7 +104,7 @@ export class Replication {
       this.confirmed = group
       this.syncedAt = at
     }
-    this.job = startJob(() => look().finally(() => this.judge()), {
+    this.job = startJob(() => look().finally(() => this.judge(onFailure)), {
       everyMs: LOOK_MS,
       onError: (error) => {
         if (this.kept?.isRunning) this.reason = reasonOf(error)
@@ -168,12 +166,12 @@ export class Replication {
     await rm(unix, { force: true })
   }
 
-  private judge(): void {
+  private judge(onFailure: Needs['onFailure']): void {
     const { problem } = this
     const { replica } = this.what
     if (problem !== null && !this.isLate) {
       this.log.error('the continuous copy is behind', { to: replica, reason: problem })
-      this.onFailure(replica, problem)
+      onFailure(replica, problem)
     }
     if (problem === null && this.isLate) this.log.info('the continuous copy has everything again', { to: replica })
     this.isLate = problem !== null
