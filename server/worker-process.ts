@@ -96,8 +96,10 @@ async function serve(employment: Employment, log: ProcessLog): Promise<never> {
     await Bun.sleep(noticeMs())
     // After the event loop accepted all connections that came.
     await new Promise((resolve) => setImmediate(resolve))
-    const calls = { drain: state.drain, streamsEnded: (maxMs: number) => state.openCalls.ended(maxMs) }
-    await finishCalls(opened, calls, finishMs())
+    const drain = () => {
+      state.isDraining = true
+    }
+    await finishCalls(opened, { drain, streamsEnded: (maxMs) => state.openCalls.ended(maxMs) }, finishMs())
     await Promise.all([current().close(), connection.flush(FLUSH_MS)])
     const requests = await state.decisions.settled(FLUSH_MS)
     if (requests.length > 0)

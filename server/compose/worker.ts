@@ -53,25 +53,20 @@ export interface WorkerState {
   readonly openCalls: OpenCalls
   /** From here on `/ready` says that it stops. */
   isLeaving: boolean
+  /** From here on it takes no more calls. */
   isDraining: boolean
-  /** Takes no more calls. */
-  readonly drain: () => void
 }
 
 export function workerState(primary: Primary, clock: Clock): WorkerState {
   const unknown = new UnknownCredentials(new Limiter(new MemoryWindows(), clock))
-  const state: WorkerState = {
+  return {
     unknown,
     decisions: new RemoteDecisions(primary, unknown),
     tables: new PushedTables(),
     openCalls: new OpenCalls(),
     isLeaving: false,
     isDraining: false,
-    drain() {
-      state.isDraining = true
-    },
   }
-  return state
 }
 
 /** A process that serves paid calls, and asks its primary about each (`RemoteDecisions`). It has no database. */
