@@ -84,12 +84,6 @@ export function libraryWorkspaces(
   asVisit: <T>(act: () => Promise<T>) => Promise<T>,
 ): WorkspaceChanges {
   const hash = secretHash(key)
-  const pending = async (secret: string) => {
-    const { id, status, expiresAt } = identityInvitation
-    const isOpen = and(eq(id, hash('invitation', 'id', secret)), eq(status, 'pending'), gt(expiresAt, new Date()))
-    const [row] = await db.select().from(identityInvitation).where(isOpen)
-    return row ?? null
-  }
   return {
     async invite(headers, { accountId, email, role }) {
       const body = { email, role, organizationId: accountId }
@@ -101,10 +95,12 @@ export function libraryWorkspaces(
     },
 
     async invitation(secret) {
-      const row = await pending(secret)
+      const { id, status, expiresAt } = identityInvitation
+      const isOpen = and(eq(id, hash('invitation', 'id', secret)), eq(status, 'pending'), gt(expiresAt, new Date()))
+      const [row] = await db.select().from(identityInvitation).where(isOpen)
       if (!row) return null
-      const { organizationId: accountId, email, role, inviterId: invitedBy, expiresAt } = row
-      return { accountId, email, role: role ?? 'viewer', invitedBy, expiresAt: expiresAt.getTime() }
+      const { organizationId: accountId, email, role, inviterId: invitedBy } = row
+      return { accountId, email, role: role ?? 'viewer', invitedBy, expiresAt: row.expiresAt.getTime() }
     },
 
     async accept(headers, secret) {
