@@ -73,12 +73,10 @@ export class AppGrants {
    * Lets an app of the member call for this workspace from now on, instead of another one. What it has in the workspace, such as its limit,
    * stays; in another one it is disconnected, and the keys that it made there are revoked. Idempotent.
    */
-  async connect({ accountId, member, actor }: GrantingOwner, clientId: string): Promise<void> {
-    await this.mutex.take(member.userId, async () => {
-      const known = await this.parts.store.live(member.userId, clientId)
-      if (known?.accountId === accountId) return
-      if (known) await this.end([known], actor, {})
-      await this.open({ accountId, actor }, member.userId, await this.app(clientId), null)
+  async connect(owner: GrantingOwner, clientId: string): Promise<void> {
+    await this.mutex.take(owner.member.userId, async () => {
+      if (await this.liveIn(owner, clientId)) return
+      await this.open(owner, owner.member.userId, await this.app(clientId), null)
     })
   }
 
@@ -87,13 +85,11 @@ export class AppGrants {
    * app gets its first token.
    */
   setLimit(owner: GrantingOwner, clientId: string, limit: Money | null): Promise<Result<AppGrant, Failure>> {
-    const { accountId, member, actor } = owner
+    const { member, actor } = owner
     return this.mutex.take(member.userId, async () => {
       const app = await this.parts.grants.app(clientId)
       if (!app) return err(failure('resource_not_found', 'This app does not exist or is no longer connected.'))
-      const live = await this.parts.store.live(member.userId, clientId)
-      if (live && live.accountId !== accountId) await this.end([live], actor, {})
-      const known = live?.accountId === accountId ? live : null
+      const known = await this.liveIn(owner, clientId)
       if (!known) return ok(await this.open(owner, member.userId, app, limit))
       // Read before the change, so that nothing can fail after it.
       const before = { limit: (await this.parts.holds.pool(known.poolId, this.parts.clock.now()))?.limit ?? null }
@@ -141,6 +137,14 @@ export class AppGrants {
     const live = (await this.parts.store.byAccount(accountId, userId)).filter((grant) => grant.disconnectedAt === null)
     for (const grant of live) await this.parts.grants.disconnect(grant.userId, grant.clientId)
     return this.end(live, actor, {})
+  }
+
+  /** The app's grant for this workspace. Ends one for another: each app has one workspace of a member at a time. */
+  private async liveIn({ accountId, member, actor }: GrantingOwner, clientId: string): Promise<AppGrant | null> {
+    const live = await this.parts.store.live(member.userId, clientId)
+    if (live === null || live.accountId === accountId) return live
+    await this.end([live], actor, {})
+    return null
   }
 
   private async end(live: readonly AppGrant[], actor: Actor, { because, keptKeys = [] }: Ending): Promise<number> {
