@@ -3,7 +3,7 @@ import { isImportedName } from '../catalog/operations'
 import type { ParameterError } from '../catalog/parameters'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
-import { type ApiKey, type Budget, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'
+import { type ApiKey, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'
 import { type KeyLists, keysAmong } from '../credentials/key-lists'
 import { newSecret } from '../credentials/secret'
 import type { CredentialStore } from '../credentials/store'
@@ -11,12 +11,11 @@ import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure } from '../failure'
 import { type AccountId, type KeyId, makeId, type PoolId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
-import type { HoldStore, PoolSpending } from '../ledger/hold'
+import type { HoldStore } from '../ledger/hold'
 import { poolBudget, scopeBudget } from '../ledger/pool-budget'
 import { limitsOf, type TierFacts, tierOf } from '../limits/tier'
 import type { ModelBuyer } from '../models/model'
 import { err, ok, type Result } from '../result'
-import { periodAround } from '../usage/calendar'
 import { ACCOUNT_CLOSED } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
 import { brokenKeyRules, type KeyForm, type NewKeyForm } from './key-form'
@@ -60,7 +59,7 @@ type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
 interface KeysParts {
   readonly accounts: Pick<AccountStore, 'byId'>
   readonly members: Pick<MemberStore, 'of'>
-  readonly poolBudgets: Pick<PoolBudgets, 'memberPool'>
+  readonly poolBudgets: Pick<PoolBudgets, 'memberPool' | 'spendings'>
   readonly apps: Pick<AppGrantStore, 'byId'>
   readonly credentials: CredentialStore
   readonly holds: HoldStore
@@ -161,7 +160,7 @@ export class Keys {
       const audit = this.changes.of(entry)
       // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
       await this.parts.holds.load(key.accountId, key.poolId)
-      const spendings = form.budgets ? await this.spendings(key, form.budgets, now) : []
+      const spendings = form.budgets ? await this.parts.poolBudgets.spendings(key.poolId, form.budgets, now) : []
       await this.parts.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
       if (form.spendingLimit !== undefined) await this.parts.holds.setPoolLimit(key.poolId, form.spendingLimit)
       if (form.budgets) await this.parts.holds.setPoolBudgets(key.poolId, form.budgets.map(poolBudget), now, spendings)
@@ -316,11 +315,6 @@ export class Keys {
     await this.parts.credentials.update({ key }, this.audit(owner, key.id, action, {}, before))
     this.announce(key)
     return key
-  }
-
-  private spendings(key: ApiKey, budgets: readonly Budget[], now: number): Promise<readonly PoolSpending[]> {
-    const from = budgets.map(({ period, timezone }) => periodAround(now, period, timezone).start)
-    return this.parts.credentials.spendings(key.poolId, from)
   }
 
   private announce({ id, accountId }: ApiKey): void {

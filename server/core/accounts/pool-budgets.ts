@@ -5,7 +5,7 @@ import type { CredentialStore } from '../credentials/store'
 import type { Failure } from '../failure'
 import { type AccountId, memberPool, type PoolId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
-import type { BudgetWindow, HoldStore } from '../ledger/hold'
+import type { BudgetWindow, HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
 import { ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
@@ -109,7 +109,8 @@ export class PoolBudgets {
     await this.parts.holds.openPool({ id, account: accountId, limit: null, kind })
   }
 
-  private spendings(id: PoolId, budgets: readonly Budget[], now: number) {
+  /** What was durable in the current period of each budget. */
+  spendings(id: PoolId, budgets: readonly Budget[], now: number): Promise<readonly PoolSpending[]> {
     const from = budgets.map(({ period, timezone }) => periodAround(now, period, timezone).start)
     return this.parts.credentials.spendings(id, from)
   }
