@@ -114,7 +114,7 @@ export class Limiter {
 
   /** Counts a request against every subject, or against none if one has reached its limit: then returns the refusal. */
   countRequest(subjects: readonly Subject[]): LimitRefusal | null {
-    return take(this, subjects, ONE_REQUEST)
+    return take(this, subjects, ONE_REQUEST, this.clock.now())
   }
 
   /** Reads the windows without taking anything. */
@@ -124,7 +124,7 @@ export class Limiter {
 
   /** Takes a concurrency slot for a streaming or long-running call. Its tokens are reserved later, once they are known. */
   enter(subjects: readonly Subject[]): Result<Ticket, LimitRefusal> {
-    const refusal = take(this, subjects, ONE_SLOT)
+    const refusal = take(this, subjects, ONE_SLOT, this.clock.now())
     return refusal ? err(refusal) : ok(new Slot(this, subjects))
   }
 
@@ -164,12 +164,12 @@ class Slot implements Ticket {
 
   reserve(subjects: readonly Subject[], tokens: number): LimitRefusal | null {
     if (this.reserved !== NO_SUBJECTS) throw new Error('the tokens of this call are reserved already')
-    const minute = minuteOf(this.limiter.clock.now())
-    const refusal = take(this.limiter, subjects, { requests: 0, tokens, slots: 0 })
+    const now = this.limiter.clock.now()
+    const refusal = take(this.limiter, subjects, { requests: 0, tokens, slots: 0 }, now)
     if (refusal) return refusal
     this.reserved = subjects
     this.tokens = tokens
-    this.minute = minute
+    this.minute = minuteOf(now)
     return null
   }
 
@@ -186,8 +186,12 @@ class Slot implements Ticket {
   }
 }
 
-function take({ windows, clock, part }: Limiter, subjects: readonly Subject[], cost: WindowUsage): LimitRefusal | null {
-  const now = clock.now()
+function take(
+  { windows, part }: Limiter,
+  subjects: readonly Subject[],
+  cost: WindowUsage,
+  now: number,
+): LimitRefusal | null {
   const exceeded = windows.takeAll(subjects, cost, minuteOf(now), part)
   if (exceeded === null) return null
   const { index, dimension } = exceeded
