@@ -290,12 +290,11 @@ function usedUp({ pool, kind, window }: Exhausted, quote: Quote, { caller, incom
 }
 
 /** An ancestor of the caller's own pool. */
-const WHOSE: Readonly<Record<PoolKind, string>> = {
+const WHOSE: Readonly<Record<Exclude<PoolKind, 'scope'>, string>> = {
   key: 'this key',
   app: 'the app that created this key',
   member: 'the member who made this key or connected this app',
   account: 'this workspace',
-  scope: 'this scope',
 }
 
 function refusal(reason: HoldRefusal, quote: Quote, call: AuthenticatedCall) {
