@@ -118,8 +118,7 @@ export class Workspaces {
     const found = await identity.workspaces.invitation(secret)
     if (!found) return err(ACCEPT_REFUSALS.unknown)
     const { accountId, role, email } = found
-    const isMember = (await members.of(user.userId)).some((one) => one.accountId === accountId)
-    if (isMember) return err(ACCEPT_REFUSALS.already_member)
+    if (roleIn(await members.of(user.userId), accountId) !== null) return err(ACCEPT_REFUSALS.already_member)
     if (email !== user.email.toLowerCase()) return err(ACCEPT_REFUSALS.other_address)
     // First, so that nothing is spent without them.
     await this.setDefaultBudgets(accountId, user)
