@@ -60,11 +60,12 @@ export type UnitsAsked =
       readonly sent?: number
     }
 
-/** The charge line of a call if it gets all it asks for, and the size and quality to set because the caller named none. */
+/** The first line is for what the answer brings, if it brings all that was asked for. Others do not depend on it, such as that for pictures that are sent. */
+export type UnitLines = readonly [ChargeLine, ...ChargeLine[]]
+
+/** The charge lines of a call, and the size and quality to set because the caller named none. */
 export interface PricedUnits {
-  readonly line: ChargeLine
-  /** For the pictures that are sent to be edited. */
-  readonly sentLine?: ChargeLine
+  readonly lines: UnitLines
   readonly defaults: Readonly<Record<string, string>>
 }
 
@@ -97,25 +98,24 @@ export function tokenPriceOf({ id, price }: { readonly id: string; readonly pric
 export function pricedUnits(price: UnitPrice, asked: UnitsAsked): PricedUnits | null {
   if (price.unit !== 'image') {
     if (asked.unit !== price.unit || asked.count === null) return null
-    return { line: { ...COUNTED_UNITS[price.unit], units: asked.count, unitPrice: price.amount }, defaults: {} }
+    return { lines: [{ ...COUNTED_UNITS[price.unit], units: asked.count, unitPrice: price.amount }], defaults: {} }
   }
   if (asked.unit !== 'image') return null
   const { size, quality, count: units, sent } = asked
-  if (sent !== undefined && price.edits === undefined) return null
-  const sentLine =
-    sent !== undefined && price.edits !== undefined
-      ? { sentLine: { item: SENT, units: sent, unitPrice: price.edits, per: 1 } as const }
-      : {}
+  const others: ChargeLine[] = []
+  if (sent !== undefined) {
+    if (price.edits === undefined) return null
+    others.push({ item: SENT, units: sent, unitPrice: price.edits, per: 1 })
+  }
   if (price.amount !== null)
-    return { line: { item: 'images', units, unitPrice: price.amount, per: 1 }, ...sentLine, defaults: {} }
+    return { lines: [{ item: 'images', units, unitPrice: price.amount, per: 1 }, ...others], defaults: {} }
   const found = price.sizes.find(
     (one) => (size === null || size === one.size) && (quality === null || quality === one.quality),
   )
   if (!found) return null
   const named = [found.quality, found.size].filter((name) => name !== null)
   return {
-    line: { item: ['images', ...named].join(' '), units, unitPrice: found.amount, per: 1 },
-    ...sentLine,
+    lines: [{ item: ['images', ...named].join(' '), units, unitPrice: found.amount, per: 1 }, ...others],
     defaults: {
       ...(size === null && found.size !== null && { size: found.size }),
       ...(quality === null && found.quality !== null && { quality: found.quality }),

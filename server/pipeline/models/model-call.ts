@@ -3,9 +3,9 @@ import type { Clock } from '../../core/clock'
 import type { Failure } from '../../core/failure'
 import type { Model } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
+import type { UnitLines } from '../../core/models/unit-price'
 import type { Money } from '../../core/money'
 import type { Telemetry } from '../../core/telemetry/telemetry'
-import type { ChargeLine } from '../../core/usage/call-record'
 import type { AuthenticatedCall } from '../call'
 import type { Decisions } from '../decisions'
 import type { StreamDeps } from '../stream'
@@ -80,10 +80,8 @@ export interface ValidatedCall {
   readonly cap: number
   readonly bounds: TokenBounds
   readonly maxCost: Money
-  /** The charge line of the whole call, if its model is not charged by tokens. */
-  readonly unitLine: ChargeLine | null
-  /** Of the pictures that are sent to be edited. */
-  readonly sentLine?: ChargeLine
+  /** The charge lines of the whole call, if its model is not charged by tokens. */
+  readonly unitLines: UnitLines | null
   readonly load: Load
   /** The same call at the models that may serve it instead, in this order. */
   readonly fallbacks?: readonly ValidatedCall[]

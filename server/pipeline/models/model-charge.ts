@@ -3,7 +3,7 @@ import type { Model } from '../../core/models/model'
 import { USUAL_TIERS } from '../../core/models/model-file-schema'
 import type { ModelTokens, TokenPart } from '../../core/models/model-tokens'
 import { costOfLines, type TokenPrice, tokenLines } from '../../core/models/token-price'
-import { isUnitPrice, repricedLine, tokenPriceOf } from '../../core/models/unit-price'
+import { isUnitPrice, repricedLine, tokenPriceOf, type UnitLines } from '../../core/models/unit-price'
 import { type Money, min, minus } from '../../core/money'
 import type { ChargeLine, EndCode, TokenCounts } from '../../core/usage/call-record'
 import type { Charge } from '../work'
@@ -20,16 +20,15 @@ export function modelCharge(
     request,
     bounds,
     maxCost,
-    unitLine,
-    sentLine,
+    unitLines,
     servedTier,
-  }: Pick<ValidatedCall, 'model' | 'request' | 'bounds' | 'maxCost' | 'unitLine' | 'sentLine' | 'servedTier'>,
+  }: Pick<ValidatedCall, 'model' | 'request' | 'bounds' | 'maxCost' | 'unitLines' | 'servedTier'>,
   seen: MeteredOutput,
   code: EndCode | null = null,
 ): Charge {
-  if (unitLine) {
-    const units = likelyUnits(request) ?? unitLine.units
-    return unitCharge(model, [unitLine, sentLine], { units, ...seen }, code)
+  if (unitLines) {
+    const units = likelyUnits(request) ?? unitLines[0].units
+    return unitCharge(model, unitLines, { units, ...seen }, code)
   }
   const counted = metered(seen, bounds.input.likely, bounds.output)
   const named = counted.tokens.tier ?? servedTier
@@ -93,13 +92,13 @@ export function purchaseCost({ purchasePrice }: Pick<Model, 'purchasePrice'>, to
 /** The charge for the characters of a call, or for the pictures that arrived: never for more than it asked for. */
 function unitCharge(
   { priceVersion, purchasePrice }: ValidatedCall['model'],
-  [asked, sent]: readonly [asked: ChargeLine, sent: ChargeLine | undefined],
+  [asked, ...others]: UnitLines,
   { units = asked.units, isFinal }: MeteredOutput,
   code: EndCode | null,
 ): Charge {
   const line = { ...asked, units: Math.min(asked.units, units) }
   const above = costOfLines([{ ...asked, units: Math.max(0, units - asked.units) }])
-  const lines = sent ? [line, sent] : [line]
+  const lines = [line, ...others]
   const bought = purchasePrice && lines.map((one) => repricedLine(purchasePrice, one))
   const cost = costOfLines(lines)
   return {
@@ -128,7 +127,7 @@ export async function estimatedCharge(
   wasStopped = false,
 ): Promise<Charge> {
   const { bounds, request, model } = validated
-  if (validated.unitLine) return modelCharge(validated, seen, code)
+  if (validated.unitLines) return modelCharge(validated, seen, code)
   const seconds = Math.max(0, deps.clock.now() - startedAt) / 1000
   const likely = seen.counts ? bounds.input.likely : await countedInput(deps.inputs, request, bounds.input)
   const written = wasStopped ? 0 : Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES

@@ -216,7 +216,7 @@ interface ReadAnswer {
 
 /** Null if it is no JSON object of this wire, or an error. */
 function readAnswer(
-  { request, unitLine }: ValidatedCall,
+  { request, unitLines }: ValidatedCall,
   { wire, contentType }: Pick<BackendAnswer, 'wire' | 'contentType'>,
   body: Uint8Array<ArrayBuffer>,
 ): ReadAnswer | null {
@@ -226,7 +226,7 @@ function readAnswer(
   if (!isJson(json) || reportsFailure(json)) return null
   const answer = wire.answerOf ? wire.answerOf(json, request, body) : body
   if (!answer) return null
-  if (unitLine) {
+  if (unitLines) {
     if (!wire.unitsOf) return { seen: WHOLE, body: answer }
     const units = wire.unitsOf(json)
     return { seen: units === null ? NO_OUTPUT : { ...WHOLE, units }, body: answer }

@@ -80,13 +80,13 @@ function callAt(deps: ModelDeps, call: ModelCall, model: Model): Result<Validate
   const request = withDefaults(withoutOffTools(call.request, model), wire, model)
   const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
-  const { cap, bounds, maxCost, unitLine, sentLine, unitDefaults } = bounded.value
+  const { cap, bounds, maxCost, unitLines, unitDefaults } = bounded.value
   const load = modelLoad(authenticated, model)
   const { subjects } = load
   const output = reservedOutput(request, model, bounds, subjects)
   const tooMany = exceedsMinute(bounds.input.likely, output, subjects)
   if (tooMany) return err(tooMany)
-  const complete = unitLine ? { ...request, defaults: unitDefaults } : request
+  const complete = unitLines ? { ...request, defaults: unitDefaults } : request
   return ok({
     call,
     request: complete,
@@ -94,8 +94,7 @@ function callAt(deps: ModelDeps, call: ModelCall, model: Model): Result<Validate
     cap,
     bounds,
     maxCost,
-    unitLine,
-    ...(sentLine && { sentLine }),
+    unitLines,
     load: { ...load, tokens: bounds.input.likely + output },
   })
 }
@@ -107,7 +106,7 @@ export function modelLoad({ caller, subjects }: AuthenticatedCall, { family, ups
   return { subjects: window ? [...subjects, window] : subjects, window, upstreams }
 }
 
-interface BoundedCall extends Pick<ValidatedCall, 'cap' | 'bounds' | 'maxCost' | 'unitLine' | 'sentLine'> {
+interface BoundedCall extends Pick<ValidatedCall, 'cap' | 'bounds' | 'maxCost' | 'unitLines'> {
   /** The size and quality to set, because the caller named none. */
   readonly unitDefaults: Readonly<Record<string, string>>
 }
@@ -152,7 +151,7 @@ function boundedCall(
   request: ModelRequest,
   model: Model,
 ): Result<BoundedCall, Failure> {
-  if (request.isFree) return ok({ ...NO_TOKEN_CALL, maxCost: ZERO, unitLine: null, unitDefaults: NO_DEFAULTS })
+  if (request.isFree) return ok({ ...NO_TOKEN_CALL, maxCost: ZERO, unitLines: null, unitDefaults: NO_DEFAULTS })
   const own = unpricedMember(request, model) ?? untranslatable(wire, request, model)
   if (own) return err(own)
   const [unresolved] = request.references ?? []
@@ -170,7 +169,7 @@ function boundedCall(
   return ok({
     cap,
     bounds,
-    unitLine: null,
+    unitLines: null,
     unitDefaults: NO_DEFAULTS,
     maxCost: maxCallCost(request, model, bounds),
   })
@@ -213,9 +212,8 @@ function unitCall(asked: UnitsAsked, { id, price, maxSeconds }: Model): Result<B
     asked.unit === 'second' ? { ...asked, count: asked.count ?? maxSeconds ?? null } : asked,
   )
   if (priced) {
-    const { line, sentLine, defaults } = priced
-    const maxCost = costOfLines(sentLine ? [line, sentLine] : [line])
-    return ok({ ...NO_TOKEN_CALL, maxCost, unitLine: line, ...(sentLine && { sentLine }), unitDefaults: defaults })
+    const { lines, defaults } = priced
+    return ok({ ...NO_TOKEN_CALL, maxCost: costOfLines(lines), unitLines: lines, unitDefaults: defaults })
   }
   const isSizeKnown = asked.unit === 'image' && pricedUnits(price, { ...asked, quality: null }) !== null
   return err(
