@@ -42,7 +42,7 @@ export interface SizePrice {
 export type ModelPrice = TokenPrice | UnitPrice
 
 /** `count`: the most; null if only the model's entry bounds it. `likely`: what counts if the answer does not say; absent: the most. */
-interface CountAsked {
+export interface CountAsked {
   readonly unit: CountedUnit
   readonly count: number | null
   readonly likely?: number

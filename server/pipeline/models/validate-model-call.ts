@@ -2,7 +2,13 @@ import { type Failure, failure } from '../../core/failure'
 import type { Subject } from '../../core/limits/limiter'
 import { isOnRoute, type Model, type ModelBuyer, type ModelRoute, routesOf } from '../../core/models/model'
 import { costOfLines } from '../../core/models/token-price'
-import { isUnitPrice, pricedUnits, type UnitsAsked } from '../../core/models/unit-price'
+import {
+  type CountAsked,
+  isUnitPrice,
+  pricedUnits,
+  type UnitPrice,
+  type UnitsAsked,
+} from '../../core/models/unit-price'
 import { ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { windowOf } from '../auth/authenticate'
@@ -156,7 +162,7 @@ function boundedCall(
   if (own) return err(own)
   const [unresolved] = request.references ?? []
   if (unresolved) return err(unknownItem(unresolved.id))
-  if (request.units && isUnitPrice(model.price)) return unitCall(request.units, model)
+  if (request.units && isUnitPrice(model.price)) return unitCall(request.units, model.price, model)
   const cap = request.cap ?? defaultCap(deps, model)
   const bounds = boundsOf(request, model, cap)
   if (!bounds)
@@ -201,16 +207,10 @@ export function withDefaults(
 }
 
 /** A call of a model that is not charged by tokens, which knows its cost. */
-function unitCall(asked: UnitsAsked, { id, price, maxSeconds }: Model): Result<BoundedCall, Failure> {
-  if (!isUnitPrice(price)) throw new Error(`${id} has no price for ${asked.unit}s`)
-  if (asked.unit === 'second') {
-    if (asked.count === null && maxSeconds === undefined) return err(unknownLength(id))
-    if (maxSeconds !== undefined && (asked.count ?? 0) > maxSeconds + 1) return err(tooLong(id, maxSeconds))
-  }
-  const priced = pricedUnits(
-    price,
-    asked.unit === 'second' ? { ...asked, count: asked.count ?? maxSeconds ?? null } : asked,
-  )
+function unitCall(asked: UnitsAsked, price: UnitPrice, model: Model): Result<BoundedCall, Failure> {
+  const bounded = asked.unit === 'second' ? boundedSound(asked, model) : ok(asked)
+  if (!bounded.ok) return bounded
+  const priced = pricedUnits(price, bounded.value)
   if (priced) {
     const { lines, defaults } = priced
     return ok({ ...NO_TOKEN_CALL, maxCost: costOfLines(lines), unitLines: lines, unitDefaults: defaults })
@@ -219,10 +219,17 @@ function unitCall(asked: UnitsAsked, { id, price, maxSeconds }: Model): Result<B
   return err(
     failure(
       'unsupported_parameter',
-      `${id} has no price for this size and quality. GET /v1/models lists those that it has.`,
+      `${model.id} has no price for this size and quality. GET /v1/models lists those that it has.`,
       { param: isSizeKnown ? 'quality' : 'size' },
     ),
   )
+}
+
+/** Sound of at most the length that the model's entry allows, which is held for a file that does not tell its own. */
+function boundedSound(sound: CountAsked, { id, maxSeconds }: Model): Result<CountAsked, Failure> {
+  const count = sound.count ?? maxSeconds
+  if (count === undefined) return err(unknownLength(id))
+  return maxSeconds !== undefined && count > maxSeconds + 1 ? err(tooLong(id, maxSeconds)) : ok({ ...sound, count })
 }
 
 function unknownLength(id: string): Failure {
