@@ -1,4 +1,5 @@
 import type { AccountId } from '../ids'
+import { isCount } from '../json'
 import { TIERS } from '../limits/tier'
 import { err, ok, type Result } from '../result'
 import { BadEntry, entryMembers } from './bad-entry'
@@ -257,11 +258,11 @@ function answerCacheOf(value: unknown, id: string): NonNullable<Model['answerCac
   const seconds = count(entry['seconds'], `${id}: answer_cache.seconds`)
   if (seconds === null || seconds > MAX_CACHE_SECONDS)
     throw new BadEntry(`${id}: answer_cache.seconds must be at most ${MAX_CACHE_SECONDS}`)
-  if (!Number.isSafeInteger(percent) || Number(percent) < 0 || Number(percent) > 100)
+  if (!isCount(percent) || percent > 100)
     throw new BadEntry(
       `${id}: answer_cache.percent must be a whole number from 0 to 100; for free answers, set it to 0`,
     )
-  return { seconds, percent: Number(percent) }
+  return { seconds, percent }
 }
 
 function text(value: unknown, what: string): string | null {

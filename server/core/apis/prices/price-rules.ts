@@ -1,4 +1,4 @@
-import { isJson } from '../../json'
+import { isCount, isJson } from '../../json'
 import type { Api, ApiOperation, ApiPrice, Figure } from '../api'
 import { isPointer } from './figure'
 
@@ -87,5 +87,5 @@ function figureProblem(figure: Figure, answer: ApiOperation['answer']): string |
 }
 
 function isUnits(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_UNITS
+  return isCount(value) && value <= MAX_UNITS
 }

@@ -1,4 +1,4 @@
-import { elementsOf, isJson, type Json, jsonText, membersOf } from '../../../core/json'
+import { elementsOf, isCount, isJson, type Json, jsonText, membersOf } from '../../../core/json'
 import { USUAL_TIERS } from '../../../core/models/model-file-schema'
 import type { ModelTokens } from '../../../core/models/model-tokens'
 import type { TokenCounts } from '../../../core/usage/call-record'
@@ -179,9 +179,7 @@ function sizeOf(details: Json, name: string): number {
 function count(usage: Json, name: string): number | null {
   const value = usage[name]
   if (value === undefined || value === null) return null
-  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) < 10_000_000_000
-    ? Number(value)
-    : Number.NaN
+  return isCount(value) && value < 10_000_000_000 ? value : Number.NaN
 }
 
 function plausible(counts: ModelTokens): ModelTokens | null {

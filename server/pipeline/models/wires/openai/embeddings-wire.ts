@@ -1,4 +1,4 @@
-import { isJson } from '../../../../core/json'
+import { isCount, isJson } from '../../../../core/json'
 import { ok } from '../../../../core/result'
 import { edited } from '../json/json-members'
 import { invalidMember, missingMember, positive, readModelBody } from '../model-request'
@@ -57,17 +57,13 @@ export const EMBEDDINGS: ModelWire = {
 function bytesOfInput(input: unknown): number | null {
   if (typeof input === 'string') return Buffer.byteLength(input)
   if (!Array.isArray(input) || input.length === 0) return null
-  if (input.every(isToken)) return input.length * TOKEN_BYTES
+  if (input.every(isCount)) return input.length * TOKEN_BYTES
   if (input.length > MAX_INPUTS) return null
   let bytes = 0
   for (const one of input) {
     if (typeof one === 'string') bytes += Buffer.byteLength(one)
-    else if (Array.isArray(one) && one.length > 0 && one.every(isToken)) bytes += one.length * TOKEN_BYTES
+    else if (Array.isArray(one) && one.length > 0 && one.every(isCount)) bytes += one.length * TOKEN_BYTES
     else return null
   }
   return bytes
-}
-
-function isToken(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0
 }

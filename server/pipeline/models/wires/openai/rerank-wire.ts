@@ -1,4 +1,4 @@
-import { isJson, type Json, membersOf } from '../../../../core/json'
+import { isCount, isJson, type Json, membersOf } from '../../../../core/json'
 import { positive } from '../model-request'
 import type { ModelWire } from '../model-wire'
 import { covered, type MemberRules } from '../priced-members'
@@ -73,7 +73,7 @@ export const RERANK: ModelWire = {
     embeddingUsage(membersOf(meta)['tokens'], 'input_tokens', 'total_tokens'),
   unitsOf({ meta }) {
     const units = membersOf(membersOf(meta)['billed_units'])['search_units']
-    return Number.isSafeInteger(units) && Number(units) > 0 ? Number(units) : null
+    return isCount(units) && units > 0 ? units : null
   },
   answerOf: ({ results }, _, bytes) => (Array.isArray(results) && results.length > 0 ? bytes : null),
 }
