@@ -6,6 +6,12 @@ interface Entry<V> {
   readonly bytes: number
 }
 
+/** A value of the cache, with its age. */
+export interface Cached<V> {
+  readonly value: V
+  readonly ageSeconds: number
+}
+
 /** An in-memory cache that is limited in bytes. Evicts the least recently used entries. Lost with the process. */
 export class ByteCache<V> {
   private readonly clock: Clock
@@ -24,7 +30,7 @@ export class ByteCache<V> {
   }
 
   /** The value under a key, with its age, if it was cached less than `seconds` ago. */
-  find(key: string, seconds: number): { readonly value: V; readonly ageSeconds: number } | null {
+  find(key: string, seconds: number): Cached<V> | null {
     const cached = this.entries.get(key)
     if (!cached) return null
     this.drop(key, cached)

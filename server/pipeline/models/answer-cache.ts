@@ -1,6 +1,6 @@
 import { modelAt } from '../../core/models/model'
 import { type Money, micros, ZERO } from '../../core/money'
-import type { ByteCache } from '../byte-cache'
+import type { ByteCache, Cached } from '../byte-cache'
 import type { Quote } from '../call'
 import { accountOf } from '../record-call'
 import type { Charge, CreditUse, Load, OpenCall, Work, WorkResult } from '../work'
@@ -26,7 +26,7 @@ export class AnswerCache implements KeptAnswers {
     this.answers = answers
   }
 
-  find(validated: ValidatedCall): { readonly value: KeptAnswer; readonly ageSeconds: number } | null {
+  find(validated: ValidatedCall): Cached<KeptAnswer> | null {
     const { answerCache } = validated.model
     if (!answerCache || !isCacheable(validated) || /no-cache|no-store/i.test(validated.call.cacheControl)) return null
     return this.answers.find(keyOf(validated), answerCache.seconds)
@@ -58,13 +58,9 @@ export class KeptAnswerWork implements Work {
   readonly load: Load
   private readonly deps: Pick<ModelDeps, 'items'>
   private readonly validated: ValidatedCall
-  private readonly kept: { readonly value: KeptAnswer; readonly ageSeconds: number }
+  private readonly kept: Cached<KeptAnswer>
 
-  constructor(
-    deps: Pick<ModelDeps, 'items' | 'creditBuysPaid'>,
-    validated: ValidatedCall,
-    kept: { readonly value: KeptAnswer; readonly ageSeconds: number },
-  ) {
+  constructor(deps: Pick<ModelDeps, 'items' | 'creditBuysPaid'>, validated: ValidatedCall, kept: Cached<KeptAnswer>) {
     const { call, model, load } = validated
     const maxCost = partOf(kept.value.cost, model.answerCache?.percent ?? 100)
     this.operation = call.operation

@@ -6,6 +6,7 @@ import type { ModelCatalog } from '../../core/models/model-catalog'
 import type { UnitLines } from '../../core/models/unit-price'
 import type { Money } from '../../core/money'
 import type { Telemetry } from '../../core/telemetry/telemetry'
+import type { Cached } from '../byte-cache'
 import type { AuthenticatedCall } from '../call'
 import type { Decisions } from '../decisions'
 import type { StreamDeps } from '../stream'
@@ -31,7 +32,7 @@ export interface KeptAnswer {
 
 /** Answers to calls of the same account with the same bytes. `find`: null if there is none. */
 export interface KeptAnswers {
-  find(call: ValidatedCall): { readonly value: KeptAnswer; readonly ageSeconds: number } | null
+  find(call: ValidatedCall): Cached<KeptAnswer> | null
   keep(call: ValidatedCall, answer: KeptAnswer): void
 }
 
