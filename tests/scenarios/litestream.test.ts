@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { chargedIds } from '../support/databases/database-file'
 import { IS_SERVER } from '../support/databases/test-database'
 import { openS3Server } from '../support/doubles/s3-server'
@@ -10,17 +10,15 @@ import { reconcile } from '../support/reconcile'
 import { LITESTREAM_IS_MISSING, signalLitestream } from '../support/servers/litestream'
 import {
   addSmallIndex,
-  COMPILED,
   control,
   dataFolder,
   readiness,
-  SECRET_KEY,
+  restore,
   signUp,
   startServer,
 } from '../support/servers/server-process'
 import { until } from '../support/until'
 
-const ROOT = resolve(import.meta.dir, '../..')
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 const CALLERS = 16
 const TOKEN = 'a token of 32 characters: x'.padEnd(32, 'x').replaceAll(' ', '-')
@@ -48,23 +46,6 @@ async function acknowledged(url: string, secret: string, calls: number): Promise
     }),
   )
   return ids
-}
-
-async function restore(dataDir: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'restore', ...args], {
-    cwd: ROOT,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
-      DATA_DIR: dataDir,
-      SECRET_KEY,
-      ...env,
-    },
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { code: await child.exited, out, err }
 }
 
 test.skipIf(isMissing)(

@@ -2,26 +2,18 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { POSTGRES_IS_MISSING } from '../../tools/postgres'
 import { chargedIds, executeOn } from '../support/databases/database-file'
 import { IS_SERVER } from '../support/databases/test-database'
 import { LITESTREAM_IS_MISSING } from '../support/servers/litestream'
 import { call, callers, openGateway, recount, SEARCH } from '../support/servers/logged-gateway'
 import { type Postgres, startPostgres } from '../support/servers/postgres'
-import {
-  addSmallIndex,
-  COMPILED,
-  control,
-  SECRET_KEY,
-  type ServerProcess,
-  startServer,
-} from '../support/servers/server-process'
+import { addSmallIndex, control, restore, type ServerProcess, startServer } from '../support/servers/server-process'
 import { until } from '../support/until'
 
 setDefaultTimeout(process.env['LONG'] ? 3_600_000 : 120_000)
 
-const ROOT = resolve(import.meta.dir, '../..')
 const ROUNDS = process.env['LONG'] ? 30 : 2
 const isMissing = IS_SERVER || POSTGRES_IS_MISSING
 
@@ -37,23 +29,6 @@ afterAll(async () => {
   await postgres.close()
   await rm(folder, { recursive: true, force: true })
 })
-
-async function restore(dataDir: string, env: Record<string, string>, ...args: string[]) {
-  const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'restore', ...args], {
-    cwd: ROOT,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
-      DATA_DIR: dataDir,
-      SECRET_KEY,
-      ...env,
-    },
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { code: await child.exited, out, err }
-}
 
 test.skipIf(isMissing)(
   'a machine that is lost loses no acknowledged charge, no revoked key and no top-up: an older copy and the log in PostgreSQL have all (spec D4)',
@@ -83,7 +58,7 @@ test.skipIf(isMissing)(
       await rm(dataDir, { recursive: true, force: true })
 
       const found = join(folder, `found-${round}`)
-      const restored = await restore(found, env, copies, '--log', 'LOG_URL', '--json')
+      const restored = await restore(found, [copies, '--log', 'LOG_URL', '--json'], env)
       expect({ code: restored.code, err: restored.err }).toMatchObject({ code: 0 })
       expect(JSON.parse(restored.out).groups).toBeGreaterThan(0)
       await addSmallIndex(found)
@@ -185,7 +160,7 @@ test.skipIf(isMissing || LITESTREAM_IS_MISSING)(
     expect((await owner.api(`/api/keys/${leaked.key.id}/revoke`, {})).key.status).toBe('revoked')
 
     const found = join(folder, 'of-a-time')
-    const take = (dir: string, ...args: string[]) => restore(dir, env, '--litestream', replica, '--log', ...args)
+    const take = (dir: string, ...args: string[]) => restore(dir, ['--litestream', replica, '--log', ...args], env)
     const future = await take(found, 'LOG_URL', '--until', '2999-01-01T00:00:00Z')
     expect([future.code, future.err]).toEqual([2, expect.stringContaining('must be a time of the past')])
     await until(async () => (await take(found, 'LOG_URL', '--until', time)).code === 0)

@@ -175,3 +175,21 @@ export async function control(
 export async function readiness(folder: string) {
   return (await fetch('http://gateway/ready', { unix: join(folder, 'control.sock') })).json()
 }
+
+/** Restores a data folder by `gateway operator restore`. */
+export async function restore(dataDir: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'restore', ...args], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
+      DATA_DIR: dataDir,
+      SECRET_KEY,
+      ...env,
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, out, err }
+}
