@@ -2,10 +2,11 @@
 export interface Received {
   readonly path: string
   readonly headers: Headers
-  /** Empty for a form. */
+  /** Empty for a form, as is its text. */
   readonly body: Record<string, unknown>
   readonly text: string
-  readonly bytes: Uint8Array<ArrayBuffer>
+  /** As Bun's reader of forms finds it. */
+  readonly form: FormData | null
   /** Aborts when the gateway hangs up. */
   readonly signal: AbortSignal
 }
@@ -23,16 +24,16 @@ export function openVendor(answer: Answering) {
     port: 0,
     idleTimeout: 60,
     async fetch(request) {
-      const bytes = await request.bytes()
-      const text = new TextDecoder().decode(bytes)
       const isForm = request.headers.get('content-type')?.startsWith('multipart/') === true
+      const form = isForm ? await request.formData() : null
+      const text = form ? '' : await request.text()
       const url = new URL(request.url)
       const call: Received = {
         path: url.pathname + url.search,
         headers: request.headers,
         text,
-        bytes,
-        body: text === '' || isForm ? {} : JSON.parse(text),
+        form,
+        body: text === '' ? {} : JSON.parse(text),
         signal: request.signal,
       }
       received.push(call)

@@ -9,8 +9,6 @@ import { closeReconciled } from '../owner-bench'
 let vendor: VendorDouble
 let gateway: ModelGateway
 let origin: string
-/** What the double was sent, as a reader of forms of its own finds it. */
-let sent: FormData
 const heard = (more: object) => Response.json({ text: 'Hello', ...more })
 beforeAll(async () => {
   vendor = openVendor(() => heard({ usage: { type: 'duration', seconds: 3 } }))
@@ -74,11 +72,6 @@ const clientOf = (key: MadeKey) => new OpenAI({ baseURL: `${origin}/v1`, apiKey:
 describe('POST /v1/audio/transcriptions', () => {
   test('is charged the seconds that the answer states, of those that the file has at most; the vendor gets the same form', async () => {
     const { key, balance } = await gateway.funded()
-    vendor.answer = async ({ headers, bytes }) => {
-      const type = headers.get('content-type') ?? ''
-      sent = await new Response(bytes, { headers: { 'content-type': type } }).formData()
-      return heard({ usage: { type: 'duration', seconds: 3 } })
-    }
     const sound = wav(2.5)
     const text = await clientOf(key).audio.transcriptions.create({
       model: 'whisper',
@@ -87,6 +80,7 @@ describe('POST /v1/audio/transcriptions', () => {
     })
     expect(text.text).toBe('Hello')
     expect(await balance()).toEqual({ paid: 9_999_700, held: 0 })
+    const sent = vendor.received[0]!.form!
     expect([sent.get('model'), sent.get('language')]).toEqual(['real', 'en'])
     expect(await (sent.get('file') as File).bytes()).toEqual(sound)
     const answer = await send(key, { model: 'whisper', file: file(sound) })
