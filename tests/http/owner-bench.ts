@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { sql } from 'drizzle-orm'
+import type { MemberList, SentInvitation } from '../../server/http/account/workspace-record'
 import type { KeyRecord } from '../../server/http/keys/record'
 import type { Harness } from '../support/harness'
 import { reconcile } from '../support/reconcile'
@@ -53,6 +54,22 @@ export async function refusalOf(answer: Response | Promise<Response>): Promise<R
   const { error } = (await given.json()) as { error: Omit<Refusal, 'status'> & { request_id: string } }
   expect(error.request_id).toBe(given.headers.get('x-gateway-request-id') ?? error.request_id)
   return { status: given.status, ...error }
+}
+
+/** The secret in the link of an invitation. */
+export const tokenIn = (link: string | null) => link?.split('#token=')[1] ?? ''
+
+export const invited = (by: Owner, email: string, role: string) =>
+  read<SentInvitation>(by.api('/api/invitations', { email, role }), 201)
+
+export const membersOf = async (who: Owner) => (await read<MemberList>(who.api('/api/members'))).members
+
+/** A new user who accepted an invitation to the workspace of `by`. */
+export async function joined(gateway: Harness, by: Owner, role: string, email?: string): Promise<Owner> {
+  const person = await gateway.owner(email)
+  const { link } = await invited(by, person.email, role)
+  await read(person.api('/api/invitations/accept', { token: tokenIn(link) }))
+  return person
 }
 
 let made = 0

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { MemberList, SentInvitation } from '../../../server/http/account/workspace-record'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
-import { closeReconciled, IMAGES, keyBench, type Owner, read } from '../owner-bench'
+import { closeReconciled, IMAGES, joined, keyBench, membersOf, type Owner, read } from '../owner-bench'
 
 const PRICE = 5_000
 const UTC = { period: 'month', timezone: 'UTC' } as const
@@ -18,12 +17,9 @@ beforeAll(async () => {
 })
 afterAll(() => closeReconciled(gateway))
 
-async function joined(role: string): Promise<Owner & { readonly id: string }> {
-  const person = await gateway.owner()
-  const { link } = await read<SentInvitation>(owner.api('/api/invitations', { email: person.email, role }), 201)
-  await read(person.api('/api/invitations/accept', { token: link?.split('=')[1] }))
-  const { members } = await read<MemberList>(owner.api('/api/members'))
-  return { ...person, id: members.find(({ email }) => email === person.email)!.id }
+async function member(role: string): Promise<Owner & { readonly id: string }> {
+  const person = await joined(gateway, owner, role)
+  return { ...person, id: (await membersOf(owner)).find(({ email }) => email === person.email)!.id }
 }
 const budget = (id: string, calls: number) =>
   read(owner.api(`/api/members/${id}/budgets`, { budgets: [{ ...UTC, limit_usd: (calls * PRICE) / 1e6 }] }, 'PUT'))
@@ -35,7 +31,7 @@ const served = (all: readonly number[]) => all.filter((status) => status === 200
 
 describe('the budget of a member', () => {
   test('binds all keys and apps of theirs together, exactly: those from before, of apps, and made later', async () => {
-    const person = await joined('developer')
+    const person = await member('developer')
     const before = await keyBench(person).create({ name: 'before' })
     expect(served(await statuses([before.secret], 3))).toBe(3)
     const app = await oauthApp(gateway, person).connect('data:read keys:write', ['/v1', '/apis/v1'])
@@ -52,7 +48,7 @@ describe('the budget of a member', () => {
     const all = await statuses([before.secret, app.access_token, made.secret, later.secret], 200)
     expect(served(all)).toBe(17)
     expect(all.filter((status) => status !== 200 && status !== 429)).toEqual([])
-    const { members } = await read<MemberList>(owner.api('/api/members'))
+    const members = await membersOf(owner)
     const shown = members.find(({ id }) => id === person.id)!
     expect(shown.budget_windows).toMatchObject([{ spent_micros_usd: 20 * PRICE, remaining_micros_usd: 0 }])
     const others = await keyBench(owner).create({ name: 'another member' })
@@ -62,7 +58,7 @@ describe('the budget of a member', () => {
   })
 
   test('goes along with a key that is given to another member, or no longer binds it as one of the workspace', async () => {
-    const [from, to] = [await joined('developer'), await joined('developer')]
+    const [from, to] = [await member('developer'), await member('developer')]
     const key = await keyBench(from).create({ name: 'given' })
     const shown = (who: Pick<typeof owner, 'api'>) =>
       read<{ key: { made_by?: { id: string } | null } }>(who.api(`/api/keys/${key.key.id}`))
@@ -83,7 +79,7 @@ describe('the budget of a member', () => {
   })
 
   test('counts each charge of a key that moves between members while it calls, once and where the key is', async () => {
-    const [from, to] = [await joined('developer'), await joined('developer')]
+    const [from, to] = [await member('developer'), await member('developer')]
     const moved = await keyBench(from).create({ name: 'moved' })
     const kept = await keyBench(to).create({ name: 'kept' })
     for (const { id } of [from, to]) await budget(id, 1000)
@@ -96,7 +92,7 @@ describe('the budget of a member', () => {
       await read(owner.api(`/api/keys/${moved.key.id}/give`, { to: id }))
     isMoving = false
     await Promise.all(calling)
-    const { members } = await read<MemberList>(owner.api('/api/members'))
+    const members = await membersOf(owner)
     const spent = [from, to].map(
       ({ id }) => members.find((one) => one.id === id)!.budget_windows[0]!.spent_micros_usd / PRICE,
     )
@@ -104,7 +100,7 @@ describe('the budget of a member', () => {
   })
 
   test('is not renewed by a key that moves, not for a moment', async () => {
-    const [from, to] = [await joined('developer'), await joined('developer')]
+    const [from, to] = [await member('developer'), await member('developer')]
     const { key, secret } = await keyBench(from).create({ name: 'to and fro' })
     for (const { id } of [from, to]) await budget(id, 3)
     let isMoving = true
@@ -125,7 +121,7 @@ describe('the budget of a member', () => {
   test('is the default of who joins', async () => {
     const budgets = [{ ...UTC, limit_usd: (2 * PRICE) / 1e6 }]
     await read(owner.api('/api/members/default-budgets', { budgets }, 'PUT'))
-    const person = await joined('developer')
+    const person = await member('developer')
     const key = await keyBench(person).create({ name: 'new' })
     expect(served(await statuses([key.secret], 6))).toBe(2)
     await read(owner.api('/api/members/default-budgets', { budgets: [] }, 'PUT'))
@@ -133,7 +129,7 @@ describe('the budget of a member', () => {
   })
 
   test('is set by who may, and says what is wrong', async () => {
-    const person = await joined('developer')
+    const person = await member('developer')
     expect((await person.api(`/api/members/${person.id}/budgets`, { budgets: [] }, 'PUT')).status).toBe(403)
     const wrong = {
       budgets: [

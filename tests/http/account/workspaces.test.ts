@@ -1,17 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mayDo, ROLES, type Role } from '../../../server/core/accounts/roles'
-import type {
-  InvitationList,
-  MemberList,
-  SentInvitation,
-  WorkspaceList,
-} from '../../../server/http/account/workspace-record'
+import { DAY_MS } from '../../../server/core/clock'
+import type { InvitationList, WorkspaceList } from '../../../server/http/account/workspace-record'
 import { declaredAccess } from '../../../server/http/routing/api-access'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { auditRows, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from '../owner-bench'
-
-const DAY = 24 * 60 * 60_000
+import {
+  auditRows,
+  closeReconciled,
+  IMAGES,
+  invited,
+  joined,
+  keyBench,
+  membersOf,
+  type Owner,
+  read,
+  refusalOf,
+  tokenIn,
+} from '../owner-bench'
 
 let gateway: Harness
 let owner: Owner
@@ -19,18 +25,7 @@ let owner: Owner
 let people: Record<Role, Owner>
 let workspace: string
 
-const tokenIn = (link: string | null) => link?.split('#token=')[1] ?? ''
-const invited = (by: Owner, email: string, role: string) =>
-  read<SentInvitation>(by.api('/api/invitations', { email, role }), 201)
-const membersOf = async (who: Owner) => (await read<MemberList>(who.api('/api/members'))).members
 const idOf = async (who: Owner) => (await read<{ id: string }>(who.api('/api/account'))).id
-
-async function joined(by: Owner, role: string, email?: string): Promise<Owner> {
-  const person = await gateway.owner(email)
-  const { link } = await invited(by, person.email, role)
-  await read(person.api('/api/invitations/accept', { token: tokenIn(link) }))
-  return person
-}
 
 async function removed(by: Owner, email: string, body: object = {}) {
   const { id } = (await membersOf(by)).find((one) => one.email === email)!
@@ -43,7 +38,8 @@ beforeAll(async () => {
   owner = await gateway.owner('head@example.com')
   workspace = await idOf(owner)
   people = { owner } as typeof people
-  for (const role of ROLES) if (role !== 'owner') people[role] = await joined(owner, role, `${role}@example.com`)
+  for (const role of ROLES)
+    if (role !== 'owner') people[role] = await joined(gateway, owner, role, `${role}@example.com`)
 })
 afterAll(() => closeReconciled(gateway))
 
@@ -166,7 +162,7 @@ describe('an invitation', () => {
     const { invitations } = await read<InvitationList>(owner.api('/api/invitations'))
     const [open] = invitations.filter(({ email }) => email === person.email)
     const life = Date.parse(open!.expires_at) - Date.parse(open!.created_at)
-    expect([open!.role, Math.round(life / DAY)]).toEqual(['developer', 7])
+    expect([open!.role, Math.round(life / DAY_MS)]).toEqual(['developer', 7])
     await read(person.api('/api/invitations/accept', { token: tokenIn(second.link) }))
     await read(removed(owner, person.email))
   })
@@ -180,7 +176,7 @@ describe('an invitation', () => {
 
 describe('a member who leaves', () => {
   test('is refused on the next request, with the apps; the keys are disabled, or go on as another’s', async () => {
-    const leaver = await joined(owner, 'developer')
+    const leaver = await joined(gateway, owner, 'developer')
     const keys = [await keyBench(leaver).create({ name: 'one' }), await keyBench(leaver).create({ name: 'two' })]
     const app = oauthApp(gateway, leaver)
     const { access_token: token } = await app.connect('data:read keys:write', ['/v1', '/apis/v1'])
@@ -192,7 +188,7 @@ describe('a member who leaves', () => {
     expect((await refusalOf(stale)).code).toBe('not_a_member')
     for (const { secret } of keys) expect((await gateway.as(secret, IMAGES)).status).toBe(401)
 
-    const giver = await joined(owner, 'admin')
+    const giver = await joined(gateway, owner, 'admin')
     const kept = await keyBench(giver).create({ name: 'kept' })
     const { id: heir } = (await membersOf(owner)).find(({ email }) => email === people.developer.email)!
     await read(removed(giver, giver.email, { keys: 'give', to: heir }))
@@ -201,7 +197,7 @@ describe('a member who leaves', () => {
   })
 
   test('of many requests at once makes no key that outlives the membership', async () => {
-    const leaver = await joined(owner, 'developer')
+    const leaver = await joined(gateway, owner, 'developer')
     const { id } = (await membersOf(owner)).find(({ email }) => email === leaver.email)!
     const making = Array.from({ length: 8 }, (_, at) => leaver.api('/api/keys', { name: `late ${at}` }))
     const answers = await Promise.all([...making, owner.api(`/api/members/${id}/remove`, {})])
@@ -213,7 +209,7 @@ describe('a member who leaves', () => {
 
   test('is never the owner, who hands the workspace over first', async () => {
     const first = await gateway.owner()
-    const second = await joined(first, 'admin')
+    const second = await joined(gateway, first, 'admin')
     expect((await refusalOf(await removed(second, first.email))).code).toBe('invalid_state')
     const { id } = (await membersOf(first)).find(({ email }) => email === second.email)!
     const handed = await idOf(first)
@@ -232,7 +228,11 @@ describe('a member who leaves', () => {
 describe('changes of members at the same time', () => {
   test('leave one owner: a workspace is handed over once, and nobody changes or removes the new owner', async () => {
     const first = await gateway.owner()
-    const people = [await joined(first, 'admin'), await joined(first, 'admin'), await joined(first, 'admin')]
+    const people = [
+      await joined(gateway, first, 'admin'),
+      await joined(gateway, first, 'admin'),
+      await joined(gateway, first, 'admin'),
+    ]
     const [second, third, fourth] = await Promise.all(
       people.map(async ({ email }) => (await membersOf(first)).find((one) => one.email === email)!),
     )
@@ -254,7 +254,7 @@ describe('changes of members at the same time', () => {
 
 describe('a role that changes', () => {
   test('binds the next request; nobody changes the own or the owner’s', async () => {
-    const person = await joined(owner, 'viewer')
+    const person = await joined(gateway, owner, 'viewer')
     const { id } = (await membersOf(owner)).find(({ email }) => email === person.email)!
     expect((await person.api('/api/keys', { name: 'no' })).status).toBe(403)
     await read(owner.api(`/api/members/${id}`, { role: 'developer' }, 'PATCH'))
@@ -270,7 +270,7 @@ describe('a role that changes', () => {
 
 describe('who belongs to several workspaces', () => {
   test('sees the own, switches, and names another for one request; a foreign one is not found', async () => {
-    const person = await joined(owner, 'admin')
+    const person = await joined(gateway, owner, 'admin')
     const { workspaces } = await read<WorkspaceList>(person.api('/api/workspaces'))
     expect(workspaces.map(({ role, shown }) => [role, shown])).toEqual([
       ['owner', false],
@@ -304,7 +304,7 @@ describe('who belongs to several workspaces', () => {
 
   test('closes the own only when nobody else is in it', async () => {
     const first = await gateway.owner()
-    const guest = await joined(first, 'viewer')
+    const guest = await joined(gateway, first, 'viewer')
     expect((await refusalOf(await first.api('/api/settings/close', { email: first.email }))).code).toBe('invalid_state')
     await read(removed(first, guest.email))
     await read(first.api('/api/settings/close', { email: first.email }))
