@@ -2,7 +2,7 @@ import { type Failure, failure } from '../../../core/failure'
 import type { ModelUpstream } from '../../../core/models/model'
 import type { UnitsAsked } from '../../../core/models/unit-price'
 import { err, ok, type Result } from '../../../core/result'
-import { type FormPart, formParts, partText, writtenForm } from './form-parts'
+import { type FormPart, formParts, partStart, partText, writtenForm } from './form-parts'
 import { edited } from './json/json-members'
 import { invalidMember, type ModelRequest, missingMember } from './model-request'
 import { PLAIN_REQUEST, type WirePath } from './model-wire'
@@ -63,12 +63,10 @@ export function readFormCall(
 
 /** The form with the model's name at the upstream, and what the price depends on. */
 export function formFor(
-  { bytes, members, model, boundary, defaults = {} }: ModelRequest,
+  { bytes, members, model, boundary = '', defaults = {} }: ModelRequest,
   upstream: ModelUpstream,
 ): Uint8Array<ArrayBuffer> {
-  const added = Object.entries(defaults).map(
-    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
-  )
+  const added = Object.entries(defaults).map(([name, value]) => `${partStart(boundary, name, null)}${value}\r\n`)
   const member = members.get('model')
   return edited(bytes, [
     ...(added.length > 0 ? [{ start: 0, end: 0, text: added.join('') }] : []),

@@ -48,6 +48,12 @@ export function partText({ content }: FormPart): string | null {
   }
 }
 
+/** The beginning of a part. Its content follows, and a line break. */
+export function partStart(boundary: string, name: string, fileName: string | null): string {
+  const file = fileName === null ? '' : `; filename="${fileName}"\r\nContent-Type: application/octet-stream`
+  return `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`
+}
+
 export interface WrittenForm {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly boundary: string
@@ -72,8 +78,7 @@ export function writtenForm(parts: readonly FormPart[]): WrittenForm {
     length += chunk.length
   }
   for (const { name, fileName, content } of parts) {
-    const file = fileName === null ? '' : `; filename="${fileName}"\r\nContent-Type: application/octet-stream`
-    push(Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`))
+    push(Buffer.from(partStart(boundary, name, fileName)))
     starts.push(length)
     push(content)
     push(Buffer.from('\r\n'))
