@@ -52,10 +52,8 @@ export class AppGrants {
   }
 
   /** The grant of an app that presents a token. Created now, for the user's own workspace and without a limit, unless the owner did before. */
-  async of(own: Pick<Account, 'id'> & TokenHolder, address: string): Promise<AppGrant> {
+  of(own: Pick<Account, 'id'> & TokenHolder, address: string): Promise<AppGrant> {
     const { userId, clientId } = own
-    const known = await this.parts.store.live(userId, clientId)
-    if (known) return known
     return this.mutex.take(
       userId,
       async () =>
