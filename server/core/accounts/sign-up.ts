@@ -7,6 +7,7 @@ import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import type { Account } from './account'
 import type { AccountDirectory, DirectoryEntry } from './directory'
+import type { MemberStore } from './members'
 import { SIGNUP_CREDIT, type SignupCredit, type SignupCreditStore } from './signup-credit'
 import type { SetupToken } from './staff/setup-token'
 import type { AccountStore } from './store'
@@ -23,6 +24,7 @@ const UNKNOWN_ORIGIN: SignUpOrigin = { address: null, isFromThisMachine: false }
 interface Parts {
   readonly accounts: AccountStore
   readonly directory: Pick<AccountDirectory, 'assign'>
+  readonly members: Pick<MemberStore, 'changed'>
   readonly ledger: Ledger
   readonly credits: SignupCreditStore
   readonly clock: Clock
@@ -58,13 +60,15 @@ export class SignUp {
   /** Null if it could not be committed. */
   openAccount(userId: string, origin: SignUpOrigin = UNKNOWN_ORIGIN): Promise<Account | null> {
     return this.mutex.take(userId, async () => {
-      const { accounts, directory, clock, firstIsOperator } = this.parts
+      const { accounts, directory, members, clock, firstIsOperator } = this.parts
       const known = await accounts.byUser(userId)
       if (known) return known
       const at = clock.now()
       const credit = await this.decide(userId, origin, at)
       const mayBeOperator = firstIsOperator && origin.isFromThisMachine
       const entry = await directory.assign({ accountId: makeId('acct', at), userId, mayBeOperator, createdAt: at })
+      // The row in the directory comes with the membership.
+      members.changed(userId)
       return this.open(userId, entry, credit, origin)
     })
   }

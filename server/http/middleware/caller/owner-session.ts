@@ -56,7 +56,7 @@ interface OwnerSessionParts {
   readonly identity: Identity
   readonly signUp: SignUp
   readonly accounts: Pick<AccountStore, 'byId' | 'byUser'>
-  readonly members: Pick<MemberStore, 'of' | 'changed'>
+  readonly members: Pick<MemberStore, 'of'>
   readonly ledger: Ledger
   readonly ownOrigins: ReadonlySet<string>
   readonly secondFactors: SecondFactorPolicy
@@ -172,7 +172,6 @@ export class OwnerSessions {
       throw new Failed(
         failure('service_unavailable', 'Your account could not be loaded. Try again.', { retryAfterSeconds: 1 }),
       )
-    this.parts.members.changed(userId)
     const suspended = suspensionProblem(account)
     if (suspended) throw new Failed(suspended)
     return account
