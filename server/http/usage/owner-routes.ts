@@ -289,11 +289,12 @@ export async function callFilter(
     to?: string
   },
 ): Promise<RequestFilter> {
+  const seen = await seenKeys(parts, reader)
   return {
     accountId: reader.accountId,
-    seen: await seenKeys(parts, reader),
+    seen,
     keyId: (query.key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
-    keyIds: await seenKeys(parts, reader, query.tag === undefined ? undefined : tagOf(query.tag)),
+    keyIds: query.tag === undefined ? seen : await seenKeys(parts, reader, tagOf(query.tag)),
     operation: query.operation ?? null,
     status: query.status ?? null,
     model: query.model ?? null,

@@ -9,7 +9,7 @@ import type { CallRecord } from '../../../core/usage/call-record'
 export type UsageReader = Pick<KeyOwner, 'accountId' | 'member'>
 
 export interface SeenCalls {
-  readonly credentials: Pick<CredentialStore, 'lists' | 'makersOf'>
+  readonly credentials: Pick<CredentialStore, 'lists'>
   readonly apps: Pick<AppGrantStore, 'byAccount'>
 }
 
