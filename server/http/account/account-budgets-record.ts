@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { PoolBudgets } from '../../core/accounts/pool-budgets'
 import { type AccountId, accountPool } from '../../core/ids'
-import { BUDGET_WINDOWS, BUDGETS, budgetRecord, windowRecord } from '../keys/budget-record'
+import { BUDGET_WINDOWS, BUDGETS, budgetsRecord } from '../keys/budget-record'
 import { form, named, record } from '../openapi/json-schema'
 
 export const BudgetsChange = named('BudgetsChange', form('The budgets of your account.', { budgets: BUDGETS }))
@@ -18,9 +18,5 @@ export async function accountBudgets(
   accountId: AccountId,
   now: number,
 ): Promise<AccountBudgets> {
-  const all = await poolBudgets.of(accountPool(accountId))
-  return {
-    budgets: all.budgets.map((one) => budgetRecord(one, now)),
-    budget_windows: all.windows.map((one) => ({ period: one.period, ...windowRecord(one) })),
-  }
+  return budgetsRecord(await poolBudgets.of(accountPool(accountId)), now)
 }

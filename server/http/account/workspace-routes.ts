@@ -6,7 +6,7 @@ import type { WorkspaceActor, Workspaces } from '../../core/accounts/workspaces'
 import { isoTime } from '../../core/clock'
 import type { AccountId } from '../../core/ids'
 import type { Mail } from '../../core/mail/mailer'
-import { budgetRecord, budgetsOf, windowRecord } from '../keys/budget-record'
+import { budgetRecord, budgetsOf, budgetsRecord } from '../keys/budget-record'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
 import { readJson } from '../middleware/input/json-body'
 import { readBody, validateBody } from '../middleware/input/validate-body'
@@ -100,14 +100,10 @@ export function workspaceRoutes(parts: WorkspaceParts) {
 }
 
 function memberRoutes({ owners, members, workspaces, memberKeys, now }: WorkspaceParts) {
-  const budgeted = async (one: Member, { accountId, member }: Owner) => {
-    const { budgets, windows } = await memberKeys.budgetsOf(accountId, one.userId)
-    return {
-      ...memberRecord(one, member.userId),
-      budgets: budgets.map((budget) => budgetRecord(budget, now())),
-      budget_windows: windows.map((window) => ({ period: window.period, ...windowRecord(window) })),
-    }
-  }
+  const budgeted = async (one: Member, { accountId, member }: Owner) => ({
+    ...memberRecord(one, member.userId),
+    ...budgetsRecord(await memberKeys.budgetsOf(accountId, one.userId), now()),
+  })
   return routeGroup({ name: 'members', prefix: '/members' })
     .get(
       '',

@@ -92,6 +92,17 @@ export function budgetRecord({ limitUsd, period, timezone, raise }: Budget, now:
   }
 }
 
+/** Budgets and their current periods, as their owner sees them. */
+export function budgetsRecord(
+  { budgets, windows }: { readonly budgets: readonly Budget[]; readonly windows: readonly BudgetWindow[] },
+  now: number,
+) {
+  return {
+    budgets: budgets.map((one) => budgetRecord(one, now)),
+    budget_windows: windows.map((one) => ({ period: one.period, ...windowRecord(one) })),
+  }
+}
+
 export function windowRecord({ limit, spent, startsAt, endsAt }: BudgetWindow) {
   return {
     spent_micros_usd: spent,

@@ -40,8 +40,8 @@ import {
   BUDGET,
   BUDGET_WINDOWS,
   BUDGETS,
-  budgetRecord,
   budgetsOf,
+  budgetsRecord,
   ONLY_WINDOW,
   SCOPE_BUDGET,
   windowRecord,
@@ -272,7 +272,7 @@ export async function keyRecord(key: ApiKey, parts: KeyRecordParts & { readonly 
   ])
   if (!pool) throw new Error(`key ${key.id} has no spend pool`)
   const { limit, spent } = pool
-  const budgets = stored.map((budget) => budgetRecord(budget, parts.now))
+  const { budgets, budget_windows } = budgetsRecord({ budgets: stored, windows: pool.windows }, parts.now)
   const [window] = pool.windows
   return {
     id: key.id,
@@ -293,7 +293,7 @@ export async function keyRecord(key: ApiKey, parts: KeyRecordParts & { readonly 
     budgets,
     budget_window: window ? windowRecord(window) : null,
     scope_budget: ofScope && { limit_usd: ofScope.limitUsd, period: ofScope.period },
-    budget_windows: pool.windows.map((one) => ({ period: one.period, ...windowRecord(one) })),
+    budget_windows,
     allowed_endpoints: key.allowedEndpoints,
     allowed_models: key.allowedModels,
     rpm_limit: key.rpmLimit,
