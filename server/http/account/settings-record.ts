@@ -78,11 +78,12 @@ export const SettingsRecord = record('The settings of the owner who is signed in
 })
 export type SettingsRecord = Static<typeof SettingsRecord>
 
-export const NewEmail = form('The new email address.', {
-  email: checked<string>({ type: 'string', format: 'email', description: 'The address.' }, (value) =>
-    typeof value === 'string' && readEmail(value) !== null ? null : 'must be an email address',
-  ),
-})
+/** An address, which `readEmail` reads. */
+export const EMAIL = checked<string>({ type: 'string', format: 'email', description: 'The address.' }, (value) =>
+  typeof value === 'string' && readEmail(value) !== null ? null : 'must be an email address',
+)
+
+export const NewEmail = form('The new email address.', { email: EMAIL })
 export type NewEmail = Static<typeof NewEmail>
 
 export const EmailConfirmation = form('The proof that the owner receives email at the new address.', {

@@ -1,30 +1,15 @@
 import type { Static } from '@sinclair/typebox'
-import { readEmail } from '../../core/accounts/mails/email-change'
 import type { Invitation, Member } from '../../core/accounts/members'
 import { GIVEN_ROLES, ROLES } from '../../core/accounts/roles'
 import { isoTime } from '../../core/clock'
 import { BUDGET_WINDOWS, BUDGETS } from '../keys/budget-record'
-import {
-  checked,
-  form,
-  identifier,
-  instant,
-  line,
-  listOf,
-  oneOf,
-  orNull,
-  record,
-  text,
-  yesOrNo,
-} from '../openapi/json-schema'
+import { form, identifier, instant, line, listOf, oneOf, orNull, record, text, yesOrNo } from '../openapi/json-schema'
+import { EMAIL } from './settings-record'
 
 const Role = oneOf(ROLES, 'The role.')
 const GivenRole = oneOf(
   GIVEN_ROLES,
   '`admin`: everything but ownership and closing. `developer`: keys, apps and usage of their own. `billing`: money, usage and receipts. `viewer`: reads.',
-)
-const Email = checked<string>({ type: 'string', maxLength: 254 }, (value) =>
-  typeof value === 'string' && readEmail(value) !== null ? null : 'must be an email address',
 )
 
 export const WorkspaceList = record('The workspaces of the user.', {
@@ -99,7 +84,7 @@ export const InvitationList = record('The open invitations.', {
 })
 export type InvitationList = Static<typeof InvitationList>
 
-export const NewInvitation = form('An invitation.', { email: Email, role: GivenRole })
+export const NewInvitation = form('An invitation.', { email: EMAIL, role: GivenRole })
 
 export const SentInvitation = record('The result.', {
   email: text('The address.'),

@@ -1,4 +1,5 @@
 import type { Identity } from '../../core/accounts/identity'
+import { readEmail } from '../../core/accounts/mails/email-change'
 import { invitationMail } from '../../core/accounts/mails/owner-mails'
 import type { MemberKeys } from '../../core/accounts/member-keys'
 import type { Member, MemberStore } from '../../core/accounts/members'
@@ -9,7 +10,7 @@ import type { Mail } from '../../core/mail/mailer'
 import { budgetRecord, budgetsOf, budgetsRecord } from '../keys/budget-record'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
 import { readJson } from '../middleware/input/json-body'
-import { readBody, validateBody } from '../middleware/input/validate-body'
+import { readable, readBody, validateBody } from '../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { notFound, taken } from '../middleware/response/failures'
 import { shownOnce } from '../middleware/response/shown-once'
@@ -195,7 +196,7 @@ function invitationRoutes(parts: WorkspaceParts) {
         UNDOCUMENTED,
         async ({ owner, context, set }): Promise<SentInvitation> => {
           const { email, role } = await readBody(NewInvitation, context)
-          const to = email.trim().toLowerCase()
+          const to = readable(readEmail(email))
           const secret = taken(await workspaces.invite(acting(owner, context), to, role))
           const link = `${parts.baseUrl}/invite#token=${secret}`
           set.status = 201
