@@ -2,7 +2,8 @@ import type { Identity } from '../../../core/accounts/identity'
 import { type Actor, CONSOLE } from '../../../core/audit'
 
 /**
- * The email address of a person who acted. Null for programs, for the command line, and for users that no longer exist. One function asks once for each operator of a page.
+ * The email address of a person who acted. Null for programs, for the command line, and for users that no longer exist. One function
+ * asks once for each person of its pages.
  */
 export function actorEmails(
   identity: Pick<Identity, 'user'>,

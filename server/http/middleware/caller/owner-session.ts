@@ -2,8 +2,7 @@ import { type Account, roleFlags, type StaffRole, staffRole, suspensionProblem }
 import type { Identity, OwnerSession, SecondFactorPolicy } from '../../../core/accounts/identity'
 import type { KeyOwner } from '../../../core/accounts/keys'
 import { type MemberStore, roleIn } from '../../../core/accounts/members'
-import type { ActingMember } from '../../../core/accounts/roles'
-import { mayDo, type Right, type Role } from '../../../core/accounts/roles'
+import { type ActingMember, mayDo, type Right, type Role } from '../../../core/accounts/roles'
 import type { SignUp } from '../../../core/accounts/sign-up'
 import type { AccountStore } from '../../../core/accounts/store'
 import type { Actor } from '../../../core/audit'
@@ -45,12 +44,12 @@ export interface SignedInUser {
 /** Maximum age of a sign-in, in milliseconds: to create keys and act as operator, and to change how the owner signs in. */
 export const SIGNED_IN_TODAY = 12 * HOUR_MS
 export const SIGNED_IN_JUST_NOW = 10 * MINUTE_MS
+/** Only the second factor is asked for. */
+export const SIGNED_IN_AT_ANY_TIME = Number.POSITIVE_INFINITY
+
 /** Names the workspace that a request is about, in place of the one that the session shows. */
 const WORKSPACE_HEADER = 'x-workspace'
 const NOT_A_MEMBER = failure('not_a_member', 'You are not a member of this workspace.')
-
-/** Only the second factor is asked for. */
-export const SIGNED_IN_AT_ANY_TIME = Number.POSITIVE_INFINITY
 
 interface OwnerSessionParts {
   readonly identity: Identity
@@ -75,9 +74,10 @@ export class OwnerSessions {
   }
 
   /**
-   * Throws `missing_session`, `foreign_origin` for a write caused by another site, `insufficient_permissions` if the role in the workspace lacks
-   * what is asked, or `recent_sign_in_required` if the sign-in is older than `withinMs`. Where that is asked, a sign-in without the second factor that the owner has or must have is
-   * `second_factor_required`; `isSettingUp`: who has none may set up the first. Ignores API keys.
+   * Throws `missing_session`, `foreign_origin` for a write caused by another site, `not_a_member` of a workspace that the request names,
+   * `insufficient_permissions` if the role in the workspace lacks what is asked, or `recent_sign_in_required` if the sign-in is older
+   * than `withinMs`. Where that is asked, a sign-in without the second factor that the user has or must have is
+   * `second_factor_required`. Ignores API keys.
    */
   async owner(context: RequestContext, asked: Asked = 'member', withinMs?: number): Promise<Owner> {
     const session = await this.sessionOf(context)
@@ -101,7 +101,10 @@ export class OwnerSessions {
     }
   }
 
-  /** The same for routes that read no balance: of operators, and to change how an owner signs in or to connect an app. */
+  /**
+   * The same for routes that read no balance: of operators, and to change how an owner signs in or to connect an app. `isSettingUp`: who
+   * has no second factor may set up the first.
+   */
   async user(context: RequestContext, withinMs?: number, isSettingUp = false): Promise<SignedInUser> {
     const user = await this.signedInUser(context)
     requireRecent(user.signedInAt, context, withinMs)
