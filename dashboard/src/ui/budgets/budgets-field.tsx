@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type ComponentProps, type ReactNode, useState } from 'react'
 import { BUDGET_TEXT as TEXT } from '../../messages/budgets.ts'
 import { Button } from '../button.tsx'
 import { Choices, Field } from '../field.tsx'
@@ -41,20 +41,14 @@ function BudgetRow({ period, typed, marked, onChange, onBlur }: BudgetRowProps) 
   const of = <span className="sr-only"> {TEXT.periods[period].toLowerCase()}</span>
   return (
     <div className="grid grid-cols-2 items-end gap-x-3 sm:grid-cols-3">
-      <Field label={TEXT.periods[period]}>
-        {(control) => (
-          <input
-            {...control}
-            name="budgets"
-            inputMode="decimal"
-            autoComplete="off"
-            aria-invalid={marked && isAmountWrong(typed) ? true : undefined}
-            value={amount}
-            onChange={({ target }) => onChange({ amount: target.value })}
-            onBlur={onBlur}
-          />
-        )}
-      </Field>
+      <BudgetInput
+        {...AMOUNT}
+        label={TEXT.periods[period]}
+        aria-invalid={marked && isAmountWrong(typed) ? true : undefined}
+        value={amount}
+        onChange={({ target }) => onChange({ amount: target.value })}
+        onBlur={onBlur}
+      />
       {amount.trim() !== '' && !isRaised && (
         <Button tone="quiet" onClick={() => setOpen(true)} className="justify-self-start">
           {TEXT.raise}
@@ -63,47 +57,32 @@ function BudgetRow({ period, typed, marked, onChange, onBlur }: BudgetRowProps) 
       )}
       {isRaised && (
         <>
-          <Field
+          <BudgetInput
+            {...AMOUNT}
             label={
               <>
                 {TEXT.raiseBy}
                 {of}
               </>
             }
-          >
-            {(control) => (
-              <input
-                {...control}
-                name="budgets"
-                inputMode="decimal"
-                autoComplete="off"
-                aria-invalid={raiseWrong}
-                value={raise}
-                onChange={({ target }) => onChange({ raise: target.value })}
-                onBlur={onBlur}
-              />
-            )}
-          </Field>
-          <Field
+            aria-invalid={raiseWrong}
+            value={raise}
+            onChange={({ target }) => onChange({ raise: target.value })}
+            onBlur={onBlur}
+          />
+          <BudgetInput
+            type="date"
             label={
               <>
                 {TEXT.until}
                 {of}
               </>
             }
-          >
-            {(control) => (
-              <input
-                {...control}
-                name="budgets"
-                type="date"
-                aria-invalid={raiseWrong}
-                value={until}
-                onChange={({ target }) => onChange({ until: target.value })}
-                onBlur={onBlur}
-              />
-            )}
-          </Field>
+            aria-invalid={raiseWrong}
+            value={until}
+            onChange={({ target }) => onChange({ until: target.value })}
+            onBlur={onBlur}
+          />
         </>
       )}
     </div>
@@ -117,4 +96,10 @@ type BudgetRowProps = {
   marked: boolean
   onChange: (part: Partial<TypedBudgets[BudgetPeriod]>) => void
   onBlur: (() => void) | undefined
+}
+
+const AMOUNT = { inputMode: 'decimal', autoComplete: 'off' } as const
+
+function BudgetInput({ label, ...rest }: { label: ReactNode } & ComponentProps<'input'>) {
+  return <Field label={label}>{(control) => <input {...control} {...rest} name="budgets" />}</Field>
 }
