@@ -1,6 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { giveKey } from '../../api/account/workspaces.ts'
+import { mayDo } from '../../../../server/core/accounts/roles.ts'
+import { giveKey, membersQuery } from '../../api/account/workspaces.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import type { ApiKey } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
@@ -10,11 +11,11 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Choice, Choices } from '../../ui/field.tsx'
 import { useKeysRefresh } from './use-key-actions.ts'
-import { useTeam } from './use-team.ts'
 
 /** Gives a key to another member or to the workspace. It works on; from then on it counts in the budgets of whom it belongs to. */
 export function GiveKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const { holders } = useTeam()
+  const members = useQuery(membersQuery).data?.members ?? []
+  const holders = members.filter(({ role }) => mayDo(role, 'keys:write'))
   const now = apiKey.made_by?.id ?? null
   const [to, setTo] = useState(now)
   const giving = useMutation({

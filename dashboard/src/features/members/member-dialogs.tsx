@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { GIVEN_ROLES, mayDo } from '../../../../server/core/accounts/roles.ts'
 import {
   changeRole,
   type GivenRole,
@@ -21,12 +22,10 @@ import { toast } from '../../ui/feedback/toast.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
 import { useMemberChange } from './use-member-change.ts'
 
-const GIVEN = Object.keys(TEXT.may) as GivenRole[]
-
 function RoleChoices({ value, onChange }: { value: GivenRole; onChange: (role: GivenRole) => void }) {
   return (
     <Choices legend={TEXT.role}>
-      {GIVEN.map((role) => (
+      {GIVEN_ROLES.map((role) => (
         <Choice
           key={role}
           name="role"
@@ -105,7 +104,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
 type MemberDialogProps = { member: Member; onClose: () => void }
 
 export function RoleDialog({ member, onClose }: MemberDialogProps) {
-  const [role, setRole] = useState<GivenRole>(GIVEN.find((one) => one === member.role) ?? 'viewer')
+  const [role, setRole] = useState<GivenRole>(GIVEN_ROLES.find((one) => one === member.role) ?? 'viewer')
   const changing = useMemberChange(() => changeRole(member.id, role), TEXT.roleChanged, onClose)
   return (
     <Dialog title={TEXT.roleTitle(member.name)} onClose={onClose}>
@@ -124,7 +123,7 @@ export function RoleDialog({ member, onClose }: MemberDialogProps) {
 /** What becomes of the keys: `disable`, `keep`, or the id of the member who gets them. */
 export function RemoveDialog({ member, onClose }: MemberDialogProps) {
   const members = useQuery(membersQuery).data?.members ?? []
-  const heirs = members.filter(({ id, role }) => id !== member.id && role !== 'billing' && role !== 'viewer')
+  const heirs = members.filter((one) => one.id !== member.id && mayDo(one.role, 'keys:write'))
   const [keys, setKeys] = useState('disable')
   const heir = keys === 'disable' ? undefined : keys === 'keep' ? null : keys
   const removing = useMemberChange(
