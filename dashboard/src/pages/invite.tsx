@@ -29,7 +29,7 @@ export function Invite() {
 
 function Invitation({ token }: { token: string }) {
   const invitation = useQuery({ queryKey: ['invitation', token], queryFn: () => readInvitation(token) })
-  const account = useQuery({ ...accountQuery, retry: false })
+  const account = useQuery(accountQuery)
   const joining = useMutation({
     mutationFn: () => acceptInvitation(token),
     onSuccess: () => {
