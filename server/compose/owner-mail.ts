@@ -111,9 +111,9 @@ export function ownerSettings(
 ) {
   const { stores, identity, config, clock, mailer, linkMailer, log, signUp } = parts
   const { settings, audit } = stores
-  // Not awaited: the mail server may be slow.
   const memberKeys = new MemberKeys(parts)
   const failed = (error: unknown) => log.error(MAIL_FAILED, { reason: reasonOf(error) })
+  // Not awaited: the mail server may be slow.
   const tellOwner = (mail: Mail) => void mailer?.send(mail).catch(failed)
   return {
     settings,
