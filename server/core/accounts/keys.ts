@@ -28,7 +28,7 @@ import {
   stateBefore,
   stateRefusal,
 } from './key-rules'
-import { type MemberStore, roleIn } from './members'
+import { type MemberStore, NO_LONGER_MEMBER, roleIn } from './members'
 import type { PoolBudgets } from './pool-budgets'
 import { type ActingMember, onlyOf } from './roles'
 import type { AccountStore } from './store'
@@ -276,8 +276,7 @@ export class Keys {
   private async ended({ accountId, app, member }: KeyOwner): Promise<Failure | null> {
     const account = await this.parts.accounts.byId(accountId)
     if (account?.closedAt != null) return ACCOUNT_CLOSED
-    if (member && roleIn(await this.parts.members.of(member.userId), accountId) === null)
-      return failure('insufficient_permissions', 'You are no longer a member of this workspace.')
+    if (member && roleIn(await this.parts.members.of(member.userId), accountId) === null) return NO_LONGER_MEMBER
     const grant = app && (await this.parts.apps.byId(app.id))
     return grant?.disconnectedAt == null ? null : failure('invalid_token', 'This app was disconnected.')
   }

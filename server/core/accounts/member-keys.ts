@@ -6,7 +6,7 @@ import type { CredentialStore } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
 import type { Failure } from '../failure'
 import { type AccountId, type KeyId, memberPool, type PoolId } from '../ids'
-import { ok, type Result } from '../result'
+import { err, ok, type Result } from '../result'
 import type { AppGrants } from './app-grants'
 import { type Keys, NO_SUCH_KEY } from './keys'
 import type { GroupPool, PoolBudgets } from './pool-budgets'
@@ -81,7 +81,7 @@ export class MemberKeys {
   giveKey(by: By, id: string, to: string | null): Promise<Result<null, Failure>> {
     return this.parts.keys.inTurn(by.accountId, async () => {
       const key = await this.parts.credentials.byId(id as KeyId) // safe for any text: an unknown id finds nothing
-      if (key?.accountId !== by.accountId) return { ok: false, error: NO_SUCH_KEY }
+      if (key?.accountId !== by.accountId) return err(NO_SUCH_KEY)
       await this.give(by, [key], to)
       return ok(null)
     })

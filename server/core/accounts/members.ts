@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../audit'
 import type { Budget } from '../credentials/api-key'
+import { failure } from '../failure'
 import type { AccountId } from '../ids'
 import type { Role } from './roles'
 
@@ -60,6 +61,8 @@ export interface MemberStore {
   /** The memberships of a user were changed elsewhere. */
   changed(userId: string): void
 }
+
+export const NO_LONGER_MEMBER = failure('insufficient_permissions', 'You are no longer a member of this workspace.')
 
 /** The role of the user in the workspace, or null. */
 export function roleIn(memberships: readonly Membership[], account: AccountId): Role | null {

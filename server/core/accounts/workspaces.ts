@@ -11,7 +11,7 @@ import { type Account, staffRole } from './account'
 import type { AppGrants } from './app-grants'
 import type { AcceptRefusal, Identity, InviteRefusal, ReadInvitation } from './identity'
 import type { KeysOfLeaver, MemberKeys } from './member-keys'
-import { type Invitation, type Member, type MemberStore, roleIn } from './members'
+import { type Invitation, type Member, type MemberStore, NO_LONGER_MEMBER, roleIn } from './members'
 import { type ActingMember, mayDo, type Right, type Role } from './roles'
 import type { AccountStore } from './store'
 import type { Submitted } from './submitted'
@@ -293,9 +293,6 @@ export class Workspaces {
 }
 
 function notAllowed(role: Role | null): Failure {
-  const rule =
-    role === null
-      ? 'You are no longer a member of this workspace.'
-      : `Your role in this workspace, ${role}, does not allow this.`
-  return failure('insufficient_permissions', rule)
+  if (role === null) return NO_LONGER_MEMBER
+  return failure('insufficient_permissions', `Your role in this workspace, ${role}, does not allow this.`)
 }
