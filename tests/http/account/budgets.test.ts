@@ -80,6 +80,46 @@ describe("a member's budgets", () => {
   const daily = (limitUsd: number): Budget => ({ limitUsd, period: 'day', timezone: 'UTC' })
   const whole = (budgets: readonly Budget[]) => ({ isWhole: true, form: { budgets }, errors: [] }) as const
 
+  test('cap all keys made below it, and a moved key takes its spending of the period along', async () => {
+    const { poolBudgets, keys, ledger } = gateway.core
+    const who = await gateway.account(1)
+    const [one, two] = ['a', 'b'].map(
+      (): GroupPool => ({ id: makeId('pool', gateway.clock.now()), accountId: who.id, kind: 'member' }),
+    ) as [GroupPool, GroupPool]
+    for (const pool of [one, two]) await poolBudgets.open(pool)
+    await poolBudgets.set(one, whole([daily(0.05)]), CONSOLE)
+    await poolBudgets.set(two, whole([daily(0.1)]), CONSOLE)
+    const own = { accountId: who.id, tier: { ...who, toppedUp: 0 }, actor: CONSOLE } as never
+    const audit = auditEntry({
+      at: 1,
+      actor: CONSOLE,
+      accountId: who.id,
+      action: 'key.change',
+      detail: {},
+      before: null,
+    })
+    const make = async (name: string) => {
+      const created = await keys.create(own, { isWhole: true, form: { name }, errors: [] })
+      if (!created.ok) throw new Error(created.error.message)
+      await poolBudgets.move(who.id, created.value.key.poolId, one.id, audit)
+      return created.value
+    }
+    const made = [await make('one'), await make('two')]
+    const [first, second] = made.map(({ key, secret }) => ({ id: key.id, secret })) as [MadeKey, MadeKey]
+    expect([await call(first), await call(first)]).toEqual([200, 200])
+    const ends = await Promise.all(Array.from({ length: 200 }, () => call(second)))
+    expect(ends.filter((status) => status === 200)).toHaveLength(8)
+    const { error } = await read<{ error: Record<string, unknown> }>(gateway.as(first, IMAGES), 429)
+    expect(error['message']).toContain('the budget of the member who made this key')
+    const pool = made[0]!.key.poolId
+    await poolBudgets.move(who.id, pool, two.id, audit)
+    const spent = async ({ id }: GroupPool) => Number((await ledger.pool(id))?.windows[0]?.spent)
+    expect([await spent(one), await spent(two)]).toEqual([8 * PRICE, 2 * PRICE])
+    expect(await call(second)).toBe(200)
+    const more = await Promise.all(Array.from({ length: 40 }, () => call(first)))
+    expect(more.filter((status) => status === 200)).toHaveLength(18)
+  })
+
   test('are the same after a restart, from what was charged below them', async () => {
     const before = await openHarness()
     const who = await before.account(1)
